@@ -1,0 +1,105 @@
+#include "base/buffer.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <new>
+#include <string>
+#include <utility>
+
+#include "base/error.h"
+
+namespace penstock {
+
+namespace {
+
+constexpr std::size_t kAlignment = 64;
+constexpr std::size_t kPadding = 64;  // vector loads and stores may run over a row's end
+constexpr std::size_t kSharedIdleBytes = std::size_t{512} << 20;
+
+[[noreturn]] void throw_out_of_memory(std::size_t size) {
+    throw Error(ErrorCode::out_of_memory, "could not allocate " + std::to_string(size) + " bytes", "memory",
+                "lower max_pixels, or free memory");
+}
+
+// Four size classes per power of two: at most 25 % of a block is unused.
+std::size_t size_class(std::size_t size) {
+    constexpr std::size_t smallest = 4096;
+    if (size <= smallest) return smallest;
+    const std::size_t step = std::bit_floor(size - 1) >> 2;
+    return (size + step - 1) / step * step;
+}
+
+}  // namespace
+
+void ByteBuffer::Free::operator()(std::uint8_t* block) const noexcept { std::free(block); }
+
+void ByteBuffer::reserve(std::size_t capacity) {
+    if (capacity <= capacity_) return;
+    auto* grown = static_cast<std::uint8_t*>(std::realloc(data_.get(), capacity));
+    if (grown == nullptr) throw_out_of_memory(capacity);
+    (void)data_.release();
+    data_.reset(grown);
+    capacity_ = capacity;
+}
+
+void ByteBuffer::resize(std::size_t size) {
+    if (size > capacity_) reserve(std::max(size, capacity_ + capacity_ / 2));
+    size_ = size;
+}
+
+BufferPool::~BufferPool() {
+    for (const Bin& bin : bins_) {
+        for (std::uint8_t* block : bin.blocks) std::free(block);
+    }
+}
+
+std::uint8_t* BufferPool::take(std::size_t size) {
+    const std::size_t capacity = size_class(size);
+    {
+        const std::lock_guard lock(mutex_);
+        const auto bin = std::ranges::find(bins_, capacity, &Bin::capacity);
+        if (bin != bins_.end() && !bin->blocks.empty()) {
+            std::uint8_t* block = bin->blocks.back();
+            bin->blocks.pop_back();
+            idle_bytes_ -= capacity;
+            return block;
+        }
+    }
+    auto* block = static_cast<std::uint8_t*>(std::aligned_alloc(kAlignment, capacity + kPadding));
+    if (block == nullptr) throw_out_of_memory(size);
+    return block;
+}
+
+void BufferPool::give(std::uint8_t* block, std::size_t size) noexcept {
+    const std::size_t capacity = size_class(size);
+    try {
+        const std::lock_guard lock(mutex_);
+        if (idle_bytes_ + capacity <= max_idle_bytes_) {
+            auto bin = std::ranges::find(bins_, capacity, &Bin::capacity);
+            if (bin == bins_.end()) {
+                bins_.push_back({capacity, {}});
+                bin = bins_.end() - 1;
+            }
+            bin->blocks.push_back(block);
+            idle_bytes_ += capacity;
+            return;
+        }
+    } catch (const std::bad_alloc&) {
+        // The list of idle blocks could not grow: the block itself goes back instead.
+    }
+    std::free(block);
+}
+
+std::size_t BufferPool::idle_bytes() const {
+    const std::lock_guard lock(mutex_);
+    return idle_bytes_;
+}
+
+BufferPool& BufferPool::shared() {
+    // Never destroyed: arrays that Python frees at interpreter exit still come back here.
+    static auto* pool = new BufferPool(kSharedIdleBytes);
+    return *pool;
+}
+
+}  // namespace penstock

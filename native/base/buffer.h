@@ -1,0 +1,109 @@
+// Owned memory: a growable byte buffer that does not zero what it hands out, and a bounded pool that recycles
+// large blocks, because touching fresh pages costs as much as decoding into them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "base/image.h"
+
+namespace penstock {
+
+/// A byte vector whose new bytes are uninitialised. Growth is geometric; throws `out_of_memory`.
+class ByteBuffer {
+  public:
+    ByteBuffer() = default;
+    explicit ByteBuffer(std::size_t size) { resize(size); }
+
+    void resize(std::size_t size);
+    void reserve(std::size_t capacity);
+    void append(const void* bytes, std::size_t size) {
+        const std::size_t begin = size_;
+        resize(size_ + size);
+        if (size != 0) std::memcpy(data_.get() + begin, bytes, size);
+    }
+    void push_back(std::uint8_t byte) {
+        resize(size_ + 1);
+        data_.get()[size_ - 1] = byte;
+    }
+
+    [[nodiscard]] std::uint8_t* data() noexcept { return data_.get(); }
+    [[nodiscard]] const std::uint8_t* data() const noexcept { return data_.get(); }
+    [[nodiscard]] std::size_t size() const noexcept { return size_; }
+    [[nodiscard]] ByteView view() const noexcept { return {data_.get(), size_}; }
+
+  private:
+    struct Free {
+        void operator()(std::uint8_t* block) const noexcept;
+    };
+    std::unique_ptr<std::uint8_t, Free> data_;
+    std::size_t size_ = 0;
+    std::size_t capacity_ = 0;
+};
+
+/// Recycles blocks between decodes. Blocks are 64-byte aligned and readable 64 bytes past their size.
+///
+/// Safe from many threads. Holds at most `max_idle_bytes` of blocks nobody uses; the rest goes back to the
+/// system.
+class BufferPool {
+  public:
+    explicit BufferPool(std::size_t max_idle_bytes) : max_idle_bytes_(max_idle_bytes) {}
+    ~BufferPool();
+    BufferPool(const BufferPool&) = delete;
+    BufferPool& operator=(const BufferPool&) = delete;
+
+    /// A block of at least `size` bytes; its content is whatever its last user left.
+    [[nodiscard]] std::uint8_t* take(std::size_t size);
+    /// Gives back a block from `take`, with the size it was taken for.
+    void give(std::uint8_t* block, std::size_t size) noexcept;
+
+    [[nodiscard]] std::size_t idle_bytes() const;
+
+    /// The pool behind decodes that bring no output of their own; it lives until the process ends.
+    static BufferPool& shared();
+
+  private:
+    struct Bin {
+        std::size_t capacity;
+        std::vector<std::uint8_t*> blocks;
+    };
+    mutable std::mutex mutex_;
+    std::vector<Bin> bins_;
+    std::size_t idle_bytes_ = 0;
+    std::size_t max_idle_bytes_;
+};
+
+/// Pixels that own their block of a pool.
+class OwnedImage {
+  public:
+    OwnedImage() = default;
+    OwnedImage(PixelShape shape, BufferPool& pool)
+        : pool_(&pool), block_bytes_(shape.bytes()), data_(pool.take(shape.bytes())), shape_(shape) {}
+    OwnedImage(OwnedImage&& other) noexcept { *this = std::move(other); }
+    OwnedImage& operator=(OwnedImage&& other) noexcept {
+        std::swap(pool_, other.pool_);
+        std::swap(block_bytes_, other.block_bytes_);
+        std::swap(data_, other.data_);
+        std::swap(shape_, other.shape_);
+        return *this;
+    }
+    ~OwnedImage() {
+        if (data_ != nullptr) pool_->give(data_, block_bytes_);
+    }
+
+    [[nodiscard]] ImageView view() noexcept { return {data_, shape_.row_bytes(), shape_}; }
+    [[nodiscard]] ConstImageView view() const noexcept { return {data_, shape_.row_bytes(), shape_}; }
+    [[nodiscard]] const PixelShape& shape() const noexcept { return shape_; }
+
+  private:
+    BufferPool* pool_ = nullptr;
+    std::size_t block_bytes_ = 0;
+    std::uint8_t* data_ = nullptr;
+    PixelShape shape_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,49 @@
+// The one error type of the native core: what happened, where, and how to fix it.
+// Codes come in families (1xx arguments, 2xx record, 3xx codec, 4xx storage, 5xx pipeline), with gaps; a code
+// is never reused.
+#pragma once
+
+#include <exception>
+#include <string>
+#include <utility>
+
+namespace penstock {
+
+enum class ErrorCode : int {
+    bad_argument = 100,
+    bad_region = 110,
+    bad_output = 120,
+    bad_parameter = 130,
+    unknown_format = 300,
+    truncated = 310,
+    corrupt = 320,
+    checksum = 330,
+    too_large = 340,
+    unsupported = 350,
+    out_of_memory = 360,
+    open_failed = 400,
+    read_failed = 410,
+    write_failed = 420,
+    cancelled = 500,
+};
+
+/// Thrown by everything in `native/`; `bindings/errors.cpp` is the only place that turns it into a Python
+/// exception.
+class Error : public std::exception {
+  public:
+    Error(ErrorCode code, std::string what_happened, std::string where, std::string fix)
+        : code_(code), what_(std::move(what_happened)), where_(std::move(where)), fix_(std::move(fix)) {}
+
+    [[nodiscard]] ErrorCode code() const noexcept { return code_; }
+    [[nodiscard]] const char* what() const noexcept override { return what_.c_str(); }
+    [[nodiscard]] const std::string& where() const noexcept { return where_; }
+    [[nodiscard]] const std::string& fix() const noexcept { return fix_; }
+
+  private:
+    ErrorCode code_;
+    std::string what_;
+    std::string where_;
+    std::string fix_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,9 @@
+#include "bindings/register.h"
+
+NB_MODULE(_native, module) {
+    namespace bindings = penstock::bindings;
+    bindings::register_errors(module);
+    bindings::register_base(module);
+    bindings::register_codecs(module);
+    bindings::register_engine(module);
+}

@@ -1,0 +1,13 @@
+// One register function per native folder, called by module.cpp in the order of the layers.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace penstock::bindings {
+
+void register_errors(nanobind::module_& module);
+void register_base(nanobind::module_& module);
+void register_codecs(nanobind::module_& module);
+void register_engine(nanobind::module_& module);
+
+}  // namespace penstock::bindings

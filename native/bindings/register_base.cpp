@@ -1,0 +1,37 @@
+#include <nanobind/stl/string.h>
+
+#include <array>
+#include <string>
+
+#include "base/buffer.h"
+#include "base/cpu.h"
+#include "base/error.h"
+#include "bindings/register.h"
+
+namespace penstock::bindings {
+
+namespace nb = nanobind;
+
+namespace {
+
+constexpr std::array kPaths{SimdPath::portable, SimdPath::baseline, SimdPath::avx2, SimdPath::avx512};
+
+SimdPath path_of(const std::string& name) {
+    for (const SimdPath path : kPaths) {
+        if (simd_path_name(path) == name) return path;
+    }
+    throw Error(ErrorCode::bad_argument, "no SIMD path is called '" + name + "'", "force_simd_path",
+                "choose one of portable, baseline, avx2, avx512");
+}
+
+}  // namespace
+
+void register_base(nb::module_& module) {
+    module.def("simd_path", [] { return std::string(simd_path_name(active_simd_path())); });
+    module.def("best_simd_path", [] { return std::string(simd_path_name(best_simd_path())); });
+    module.def(
+        "force_simd_path", [](const std::string& name) { force_simd_path(path_of(name)); }, nb::arg("name"));
+    module.def("pool_idle_bytes", [] { return BufferPool::shared().idle_bytes(); });
+}
+
+}  // namespace penstock::bindings

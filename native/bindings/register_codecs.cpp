@@ -1,0 +1,184 @@
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "bindings/convert.h"
+#include "bindings/register.h"
+#include "codecs/decode.h"
+#include "codecs/table.h"
+
+namespace penstock::bindings {
+
+namespace {
+
+using ParameterList = std::vector<std::pair<std::string, std::string>>;
+using RegionTuple = std::array<std::int64_t, 4>;
+
+const Codec& codec_named(const std::string& name) {
+    if (const Codec* codec = find_codec(name)) return *codec;
+    throw Error(ErrorCode::unknown_format, "no native codec is called '" + name + "'", "codec",
+                "see penstock.codecs.names()");
+}
+
+// "" means: let the content decide. Null if nothing matches.
+const Codec* choose_codec(const std::string& name, ByteView data) {
+    return name.empty() ? sniff_codec(data) : &codec_named(name);
+}
+
+std::optional<Region> region_of(nb::handle object) {
+    if (object.is_none()) return std::nullopt;
+    RegionTuple sides{};
+    bool fits = true;
+    try {
+        const nb::sequence sequence = nb::cast<nb::sequence>(object);
+        fits = nb::len(sequence) == sides.size();
+        for (std::size_t i = 0; fits && i < sides.size(); ++i) {
+            sides[i] = nb::cast<std::int64_t>(sequence[i]);
+            fits = sides[i] >= 0 && sides[i] <= 0xffffffffLL;
+        }
+    } catch (const nb::cast_error&) {
+        fits = false;
+    }
+    if (!fits) {
+        throw Error(ErrorCode::bad_region,
+                    "region must be four whole numbers (y, x, height, width), none negative", "region",
+                    "for example region=(0, 0, 224, 224)");
+    }
+    return Region{static_cast<std::uint32_t>(sides[0]), static_cast<std::uint32_t>(sides[1]),
+                  static_cast<std::uint32_t>(sides[2]), static_cast<std::uint32_t>(sides[3])};
+}
+
+DecodeOptions options_of(nb::handle region, std::uint32_t scale, bool palette_indices, bool orient, bool fast,
+                         bool verify, std::uint64_t max_pixels) {
+    DecodeOptions options;
+    options.region = region_of(region);
+    options.scale = scale;
+    options.palette_indices = palette_indices;
+    options.orient = orient;
+    options.fast = fast;
+    options.verify = verify;
+    options.max_pixels = max_pixels;
+    return options;
+}
+
+nb::object run_decode(const Codec& codec, ByteView data, const DecodeOptions& options, nb::handle out) {
+    if (!out.is_none()) {
+        const BorrowedPixels target(out, true);
+        const nb::gil_scoped_release unlocked;
+        const DecodePlan plan = plan_decode(codec, data, options);
+        decode_image(codec, data, plan, target.view());
+    } else {
+        OwnedImage image;
+        {
+            const nb::gil_scoped_release unlocked;
+            const DecodePlan plan = plan_decode(codec, data, options);
+            image = OwnedImage(plan.shape, BufferPool::shared());
+            decode_image(codec, data, plan, image.view());
+        }
+        return to_array(std::move(image));
+    }
+    return nb::borrow(out);
+}
+
+// None if no native codec knows the content.
+nb::object decode(nb::handle object, const std::string& codec_name, nb::handle region, std::uint32_t scale,
+                  nb::handle out, bool palette_indices, bool orient, bool fast, bool verify,
+                  std::uint64_t max_pixels) {
+    const BorrowedBytes data(object);
+    const Codec* codec = choose_codec(codec_name, data.view());
+    if (codec == nullptr) return nb::none();
+    const DecodeOptions options =
+        options_of(region, scale, palette_indices, orient, fast, verify, max_pixels);
+    return run_decode(*codec, data.view(), options, out);
+}
+
+std::tuple<nb::object, std::uint64_t, std::uint64_t> decode_counted(nb::handle object, nb::handle region,
+                                                                    std::uint32_t scale) {
+    const BorrowedBytes data(object);
+    DecodeOptions options;
+    DecodeCounters counters;
+    options.region = region_of(region);
+    options.scale = scale;
+    options.counters = &counters;
+    const Codec* codec = sniff_codec(data.view());
+    if (codec == nullptr) return {nb::none(), 0, 0};
+    nb::object pixels = run_decode(*codec, data.view(), options, nb::none());
+    return {std::move(pixels), counters.units_total, counters.units_decoded};
+}
+
+nb::object inspect(nb::handle object, const std::string& codec_name, std::uint64_t max_pixels) {
+    const BorrowedBytes data(object);
+    const Codec* codec = choose_codec(codec_name, data.view());
+    if (codec == nullptr) return nb::none();
+    const ImageInfo info = inspect_image(*codec, data.view(), max_pixels);
+    nb::dict fields;
+    fields["codec"] = std::string(codec->name());
+    fields["width"] = info.shape.width;
+    fields["height"] = info.shape.height;
+    fields["channels"] = info.shape.channels;
+    fields["sample_bytes"] = info.shape.sample_bytes;
+    fields["depth"] = info.depth;
+    fields["orientation"] = info.orientation;
+    fields["lossless"] = info.lossless;
+    fields["palette"] = info.palette;
+    fields["color"] = std::string(info.color);
+    fields["variant"] = std::string(info.variant);
+    return fields;
+}
+
+nb::bytes encode(nb::handle object, const std::string& codec_name, ParameterList parameters) {
+    const Codec& codec = codec_named(codec_name);
+    const BorrowedPixels pixels(object, false);
+    ByteBuffer encoded;
+    {
+        const nb::gil_scoped_release unlocked;
+        encoded = codec.encode(pixels.view(), Parameters(std::move(parameters)));
+    }
+    return to_bytes(encoded);
+}
+
+}  // namespace
+
+void register_codecs(nb::module_& module) {
+    constexpr std::uint64_t max_pixels = DecodeOptions{}.max_pixels;
+    module.def("codec_names", [] {
+        std::vector<std::string> names;
+        for (const Codec* codec : all_codecs()) names.emplace_back(codec->name());
+        return names;
+    });
+    module.def(
+        "sniff",
+        [](nb::handle object) -> std::optional<std::string> {
+            const BorrowedBytes data(object);
+            const Codec* codec = sniff_codec(data.view());
+            if (codec == nullptr) return std::nullopt;
+            return std::string(codec->name());
+        },
+        nb::arg("data"));
+    module.def(
+        "can_scale",
+        [](const std::string& name, std::uint32_t scale) { return codec_named(name).can_scale(scale); },
+        nb::arg("codec"), nb::arg("scale"));
+    module.def("inspect", &inspect, nb::arg("data"), nb::arg("codec") = "",
+               nb::arg("max_pixels") = max_pixels);
+    module.def("decode", &decode, nb::arg("data"), nb::arg("codec") = "", nb::arg("region") = nb::none(),
+               nb::arg("scale") = 1, nb::arg("out") = nb::none(), nb::arg("palette_indices") = false,
+               nb::arg("orient") = false, nb::arg("fast") = false, nb::arg("verify") = true,
+               nb::arg("max_pixels") = max_pixels);
+    module.def("decode_counted", &decode_counted, nb::arg("data"), nb::arg("region") = nb::none(),
+               nb::arg("scale") = 1);
+    module.def("encode", &encode, nb::arg("pixels"), nb::arg("codec"), nb::arg("parameters"));
+}
+
+}  // namespace penstock::bindings

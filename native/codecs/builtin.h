@@ -1,0 +1,10 @@
+// One accessor per codec file; only `table.cpp` includes this.
+#pragma once
+
+#include "codecs/codec.h"
+
+namespace penstock {
+
+const Codec& raw_codec() noexcept;
+
+}  // namespace penstock

@@ -1,0 +1,104 @@
+// The contract of a codec. One .cpp file implements each; `table.cpp` lists them; `decode.h` is the door that
+// checks a caller's wishes before any codec sees them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/buffer.h"
+#include "base/image.h"
+
+namespace penstock {
+
+/// What a file says about itself, found without decoding pixels.
+struct ImageInfo {
+    PixelShape shape;               ///< of a full decode with default options
+    std::uint8_t depth = 8;         ///< bits per sample as stored (1, 2, 4, 8, 16)
+    std::uint8_t orientation = 1;   ///< EXIF orientation, 1 to 8; 1 when absent
+    bool lossless = true;           ///< whether the stored pixels are exact
+    bool palette = false;           ///< whether pixels are stored as palette indices
+    std::string_view color = "";    ///< "grey", "grey+alpha", "rgb", "rgb+alpha", "cmyk", "ycck", "palette"
+    std::string_view variant = "";  ///< codec-specific: "progressive", "interlaced", "lossless", "dense"…
+};
+
+/// A rectangle of pixels, half-open: rows [y, y + height), columns [x, x + width).
+struct Region {
+    std::uint32_t y = 0;
+    std::uint32_t x = 0;
+    std::uint32_t height = 0;
+    std::uint32_t width = 0;
+};
+
+/// What a decode really did; a unit is an MCU (jpeg), a row (png, bmp, pnm, webp) or a tile (weir, l3).
+struct DecodeCounters {
+    std::uint64_t units_total = 0;
+    std::uint64_t units_decoded = 0;
+};
+
+struct DecodeOptions {
+    std::optional<Region> region;  ///< in the coordinates of the scaled, stored image
+    std::uint32_t scale = 1;       ///< 1/scale of each side, rounded up; 1, 2, 4 or 8
+    bool palette_indices = false;  ///< keep palette indices instead of colours
+    bool orient = false;           ///< apply EXIF orientation; `region` is then in oriented coordinates
+    bool fast = false;             ///< lossy codecs may use a rougher, faster transform
+    bool verify = true;            ///< check checksums where the format has them and they cost extra
+    std::uint64_t max_pixels = std::uint64_t{1} << 28;
+    DecodeCounters* counters = nullptr;  ///< filled in if not null
+};
+
+/// Parameters of a format as text, already validated by `penstock.codecs.formats`.
+class Parameters {
+  public:
+    Parameters() = default;
+    explicit Parameters(std::vector<std::pair<std::string, std::string>> items) : items_(std::move(items)) {}
+
+    [[nodiscard]] std::string_view text(std::string_view key, std::string_view fallback) const;
+    /// Throws `bad_parameter` if the value is not an integer.
+    [[nodiscard]] std::int64_t integer(std::string_view key, std::int64_t fallback) const;
+    [[nodiscard]] bool flag(std::string_view key) const { return text(key, "") == "true"; }
+
+  private:
+    std::vector<std::pair<std::string, std::string>> items_;
+};
+
+/// A codec: stateless, so that one object serves every thread.
+///
+/// All functions throw `Error` (code 3xx for bad data) and nothing else; a failed decode may have written to
+/// `out`.
+class Codec {
+  public:
+    virtual ~Codec() = default;
+
+    [[nodiscard]] virtual std::string_view name() const noexcept = 0;
+
+    /// Whether the content is of this codec; looks at the first bytes only and accepts any length.
+    [[nodiscard]] virtual bool sniff(ByteView data) const noexcept = 0;
+
+    /// Parses the header only. Does not apply `max_pixels`: the door does.
+    [[nodiscard]] virtual ImageInfo inspect(ByteView data) const = 0;
+
+    /// Shape of the decode that `options` asks for, region and orientation left aside.
+    [[nodiscard]] virtual PixelShape decoded_shape(const ImageInfo& info, const DecodeOptions& options) const;
+
+    /// Whether this scale can be decoded directly.
+    [[nodiscard]] virtual bool can_scale(std::uint32_t scale) const noexcept { return scale == 1; }
+
+    /// Decodes into `out`, whose shape is the region's (or the whole image's) and has been checked, as the
+    /// options have been: the region is inside the image, the scale is one `can_scale` accepts, `orient` is
+    /// false.
+    virtual void decode(ByteView data, const ImageInfo& info, const DecodeOptions& options,
+                        ImageView out) const = 0;
+
+    /// Refuses by name (`unsupported`) what the format cannot hold.
+    [[nodiscard]] virtual ByteBuffer encode(ConstImageView pixels, const Parameters& parameters) const = 0;
+};
+
+/// Pieces of an error's `where`.
+[[nodiscard]] std::string at_byte(std::string_view codec, std::size_t offset);
+
+}  // namespace penstock

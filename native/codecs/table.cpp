@@ -1,0 +1,30 @@
+#include "codecs/table.h"
+
+#include <array>
+
+#include "codecs/builtin.h"
+
+namespace penstock {
+
+std::span<const Codec* const> all_codecs() noexcept {
+    static const std::array codecs{
+        &raw_codec(),
+    };
+    return codecs;
+}
+
+const Codec* find_codec(std::string_view name) noexcept {
+    for (const Codec* codec : all_codecs()) {
+        if (codec->name() == name) return codec;
+    }
+    return nullptr;
+}
+
+const Codec* sniff_codec(ByteView data) noexcept {
+    for (const Codec* codec : all_codecs()) {
+        if (codec->sniff(data)) return codec;
+    }
+    return nullptr;
+}
+
+}  // namespace penstock

@@ -1,0 +1,18 @@
+"""Penstock keeps accelerators fed with images."""
+
+from penstock.codecs import ImageInfo, decode, encode, inspect
+from penstock.errors import ArgumentError, CodecError, PenstockError, StorageError
+
+__all__ = [
+    "ArgumentError",
+    "CodecError",
+    "ImageInfo",
+    "PenstockError",
+    "StorageError",
+    "__version__",
+    "decode",
+    "encode",
+    "inspect",
+]
+
+__version__ = "0.1.0"

@@ -1,0 +1,24 @@
+"""Image codecs behind one contract; content decides what a file is, never its name."""
+
+from penstock.codecs.api import decode, decode_counted, encode, inspect
+from penstock.codecs.contract import Codec, DecodeOptions, ImageInfo, Promise
+from penstock.codecs.formats import Format, parse_format, parse_formats, parse_mix
+from penstock.codecs.table import codec_for, find, names
+
+__all__ = [
+    "Codec",
+    "DecodeOptions",
+    "Format",
+    "ImageInfo",
+    "Promise",
+    "codec_for",
+    "decode",
+    "decode_counted",
+    "encode",
+    "find",
+    "inspect",
+    "names",
+    "parse_format",
+    "parse_formats",
+    "parse_mix",
+]

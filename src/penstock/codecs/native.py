@@ -1,0 +1,72 @@
+"""A codec that lives in the C++ core; the files beside this one only declare its name, parameters and promise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from penstock import _native
+from penstock.codecs.contract import (
+    DEFAULT_MAX_PIXELS,
+    Capabilities,
+    DecodeOptions,
+    ImageInfo,
+    Promise,
+)
+from penstock.codecs.formats import Format
+from penstock.codecs.parameters import Parameter
+from penstock.errors import CodecError
+from penstock.types import Buffer, Pixels
+
+
+def _always_exact(_: Format) -> Promise:
+    return Promise.EXACT
+
+
+@dataclass(frozen=True)
+class NativeCodec:
+    """Declares a native codec to Python."""
+
+    name: str
+    extensions: tuple[str, ...]
+    parameters: Mapping[str, Parameter] = field(default_factory=dict)
+    capabilities: Capabilities = Capabilities()
+    can_encode: bool = True
+    promise_of: Callable[[Format], Promise] = _always_exact
+
+    def promise(self, format: Format) -> Promise:
+        """Whether pixels encoded in this format come back exactly."""
+        return self.promise_of(format)
+
+    def sniff(self, data: Buffer) -> bool:
+        """Whether this content is of this codec."""
+        return bool(_native.sniff(data) == self.name)
+
+    def inspect(self, data: Buffer, *, max_pixels: int = DEFAULT_MAX_PIXELS) -> ImageInfo:
+        """Read the header only."""
+        return info_from_native(_native.inspect(data, self.name, max_pixels))
+
+    def decode(self, data: Buffer, options: DecodeOptions, *, out: Pixels | None = None) -> Pixels:
+        """Decode, into `out` if one is given."""
+        pixels: Pixels = _native.decode(
+            data, self.name, options.region, options.scale, out, options.palette == "indices",
+            options.orient, options.fast, options.verify, options.max_pixels,
+        )
+        return pixels
+
+    def encode(self, pixels: Pixels, format: Format) -> bytes:
+        """Encode, or refuse by name what the format cannot hold."""
+        if not self.can_encode:
+            raise CodecError(
+                f"codec '{self.name}' is read-only", where="encode", fix="choose png or weir", code=350
+            )
+        encoded: bytes = _native.encode(pixels, self.name, list(format.parameters))
+        return encoded
+
+
+def info_from_native(fields: dict[str, object]) -> ImageInfo:
+    """The native header fields as an `ImageInfo`."""
+    values = dict(fields)
+    values["dtype"] = "uint16" if values.pop("sample_bytes") == 2 else "uint8"
+    values.pop("palette")
+    return ImageInfo(**values)  # type: ignore[arg-type]  # the native side builds exactly these keys

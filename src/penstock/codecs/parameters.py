@@ -1,0 +1,93 @@
+"""Kinds of parameters a format may have. Each turns text into its canonical text, or says what is allowed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from penstock.errors import ArgumentError
+
+
+class Parameter(Protocol):
+    """One parameter of a format."""
+
+    @property
+    def bare(self) -> tuple[str, ...]:
+        """Words that may stand without `key=`: `weir:dense`, `jpeg:restart`."""
+
+    @property
+    def default(self) -> str | None:
+        """Canonical text when absent; None if absence means something of its own."""
+
+    @property
+    def meaning(self) -> str:
+        """One line for `--help` and docs."""
+
+    def canonical(self, key: str, text: str) -> str:
+        """Checked text in its one spelling."""
+
+
+@dataclass(frozen=True, slots=True)
+class Integer:
+    """A whole number within limits: `q=85`."""
+
+    minimum: int
+    maximum: int
+    default: str | None
+    meaning: str
+    bare: tuple[str, ...] = ()
+
+    def canonical(self, key: str, text: str) -> str:
+        """Checked text in its one spelling."""
+        if not text.isascii() or not text.isdigit() or not self.minimum <= int(text) <= self.maximum:
+            raise ArgumentError(
+                f"{key}={text} is not a whole number from {self.minimum} to {self.maximum}",
+                where="format", fix=f"for example {key}={self.default or self.maximum}", code=130,
+            )
+        return str(int(text))
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One of a few words: `subsampling=420`, or bare: `weir:dense`."""
+
+    choices: tuple[str, ...]
+    default: str | None
+    meaning: str
+    bare: tuple[str, ...] = ()
+
+    def canonical(self, key: str, text: str) -> str:
+        """Checked text in its one spelling."""
+        if text not in self.choices:
+            raise ArgumentError(
+                f"{key}={text} does not exist", where="format",
+                fix=f"choose one of {', '.join(self.choices)}", code=130,
+            )
+        return text
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """Off unless its word is there: `jpeg:restart`."""
+
+    word: str
+    meaning: str
+
+    @property
+    def bare(self) -> tuple[str, ...]:
+        """The flag's own word."""
+        return (self.word,)
+
+    @property
+    def default(self) -> str | None:
+        """Flags are off unless written."""
+        return None
+
+    def canonical(self, key: str, text: str) -> str:
+        """Checked text in its one spelling."""
+        if text not in (self.word, "true"):
+            raise ArgumentError(
+                f"{key}={text}: '{self.word}' is a flag and takes no value", where="format",
+                fix=f"write just '{self.word}'", code=130,
+            )
+        return "true"

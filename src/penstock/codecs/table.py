@@ -1,0 +1,62 @@
+"""The one table of codecs: built-in ones, then those of the entry-point group `penstock.codecs`.
+
+A third party adds a codec by an entry point whose object satisfies `penstock.codecs.Codec`:
+
+    [project.entry-points."penstock.codecs"]
+    mycodec = "my_package:MY_CODEC"
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.metadata import entry_points
+
+from penstock.codecs.contract import Codec
+from penstock.codecs.formats import unknown_codec
+from penstock.codecs.raw import RAW
+from penstock.errors import CodecError
+from penstock.types import Buffer
+
+ENTRY_POINT_GROUP = "penstock.codecs"
+
+BUILTIN: tuple[Codec, ...] = (RAW,)
+
+
+def find(name: str) -> Codec:
+    """The codec of that name.
+
+    >>> find("raw").extensions
+    ('.raw',)
+    """
+    for codec in BUILTIN:
+        if codec.name == name:
+            return codec
+    for codec in plug_ins():
+        if codec.name == name:
+            return codec
+    raise unknown_codec(name, names())
+
+
+def names() -> list[str]:
+    """Names of all codecs, built-in ones first."""
+    return [codec.name for codec in (*BUILTIN, *plug_ins())]
+
+
+def codec_for(data: Buffer) -> Codec:
+    """The codec whose content this is."""
+    for codec in (*BUILTIN, *plug_ins()):
+        if codec.sniff(data):
+            return codec
+    start = bytes(memoryview(data)[:8])
+    what = f"content starting with {start!r} is of no known image format" if start else "image data is empty"
+    raise CodecError(
+        what, where="byte 0 of the data", fix=f"convert it to one of {', '.join(names())}", code=300
+    )
+
+
+@cache
+def plug_ins() -> tuple[Codec, ...]:
+    """Codecs of installed packages; a built-in name cannot be taken over."""
+    taken = {codec.name for codec in BUILTIN}
+    found = (point.load() for point in entry_points(group=ENTRY_POINT_GROUP))
+    return tuple(codec for codec in found if codec.name not in taken)

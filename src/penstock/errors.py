@@ -1,0 +1,53 @@
+"""Every error that Penstock raises.
+
+PenstockError
+├── ArgumentError (also a ValueError)   1xx  a wrong argument, format text or option
+├── CodecError                          3xx  data that cannot be decoded, pixels that cannot be encoded
+└── StorageError (also an OSError)      4xx  a file that cannot be opened, read or written
+"""
+
+from __future__ import annotations
+
+
+class PenstockError(Exception):
+    """What happened, where, and how to fix it.
+
+    >>> print(PenstockError("index lists 512 samples, header says 498", where="byte 64", fix="rebuild it"))
+    index lists 512 samples, header says 498
+      where: byte 64
+      fix:   rebuild it
+    """
+
+    def __init__(self, what: str, *, where: str = "", fix: str = "", code: int = 0) -> None:
+        super().__init__(what)
+        self.what = what
+        self.where = where
+        self.fix = fix
+        self.code = code
+
+    def __str__(self) -> str:
+        lines = [self.what]
+        if self.where:
+            lines.append(f"  where: {self.where}")
+        if self.fix:
+            lines.append(f"  fix:   {self.fix}")
+        return "\n".join(lines)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _rebuild, (type(self), self.what, self.where, self.fix, self.code)
+
+
+class ArgumentError(PenstockError, ValueError):
+    """A wrong argument, format text or option."""
+
+
+class CodecError(PenstockError):
+    """Data that cannot be decoded, or pixels that a format cannot hold."""
+
+
+class StorageError(PenstockError, OSError):
+    """A file that cannot be opened, read or written."""
+
+
+def _rebuild(kind: type[PenstockError], what: str, where: str, fix: str, code: int) -> PenstockError:
+    return kind(what, where=where, fix=fix, code=code)

@@ -1,0 +1,1 @@
+"""Test suites that ship with Penstock, for a third party's codec."""

@@ -1,0 +1,18 @@
+"""Every codec, in every variant worth telling apart, passes the shared suite."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from penstock.codecs import Codec, find
+from penstock.testing.codec import CHECKS
+
+FORMATS = ["raw"]
+
+
+@pytest.mark.parametrize("format_text", FORMATS)
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_codec_passes(check: Callable[[Codec, str], None], format_text: str) -> None:
+    check(find(format_text.partition(":")[0]), format_text)
