@@ -44,8 +44,7 @@ void force_simd_path(SimdPath path) {
     if (path > best_simd_path()) {
         throw Error(ErrorCode::bad_argument,
                     "this processor cannot run the SIMD path '" + std::string(simd_path_name(path)) + "'",
-                    "force_simd_path",
-                    "choose '" + std::string(simd_path_name(best_simd_path())) + "' or a lower one");
+                    "force_simd_path", "choose '" + std::string(simd_path_name(best_simd_path())) + "' or a lower one");
     }
     active().store(path, std::memory_order_relaxed);
 }

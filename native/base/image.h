@@ -16,9 +16,7 @@ struct PixelShape {
     std::uint8_t channels = 1;
     std::uint8_t sample_bytes = 1;
 
-    [[nodiscard]] std::size_t row_bytes() const noexcept {
-        return std::size_t{width} * channels * sample_bytes;
-    }
+    [[nodiscard]] std::size_t row_bytes() const noexcept { return std::size_t{width} * channels * sample_bytes; }
     [[nodiscard]] std::size_t bytes() const noexcept { return row_bytes() * height; }
     [[nodiscard]] std::uint64_t pixels() const noexcept { return std::uint64_t{width} * height; }
     friend bool operator==(const PixelShape&, const PixelShape&) = default;
@@ -43,8 +41,7 @@ struct ConstImageView {
     ConstImageView() = default;
     ConstImageView(const std::uint8_t* pixels, std::size_t stride, PixelShape pixel_shape)
         : data(pixels), row_stride(stride), shape(pixel_shape) {}
-    ConstImageView(const ImageView& other)
-        : data(other.data), row_stride(other.row_stride), shape(other.shape) {}
+    ConstImageView(const ImageView& other) : data(other.data), row_stride(other.row_stride), shape(other.shape) {}
 
     [[nodiscard]] const std::uint8_t* row(std::size_t y) const noexcept { return data + y * row_stride; }
 };

@@ -36,17 +36,14 @@ ImageView view_of(const Py_buffer& buffer) {
     }
     if (buffer.shape[0] < 1 || buffer.shape[1] < 1 || buffer.shape[0] > 0xffffffffLL ||
         buffer.shape[1] > 0xffffffffLL) {
-        refuse_pixels("pixels have shape " + std::to_string(buffer.shape[0]) + "x" +
-                      std::to_string(buffer.shape[1]));
+        refuse_pixels("pixels have shape " + std::to_string(buffer.shape[0]) + "x" + std::to_string(buffer.shape[1]));
     }
-    const PixelShape shape{static_cast<std::uint32_t>(buffer.shape[0]),
-                           static_cast<std::uint32_t>(buffer.shape[1]), static_cast<std::uint8_t>(channels),
-                           sample_bytes};
+    const PixelShape shape{static_cast<std::uint32_t>(buffer.shape[0]), static_cast<std::uint32_t>(buffer.shape[1]),
+                           static_cast<std::uint8_t>(channels), sample_bytes};
     // NumPy reports arbitrary strides along an axis of length 1; those carry no meaning.
     const bool samples_touch = buffer.ndim == 2 || channels == 1 || buffer.strides[2] == sample_bytes;
     const bool pixels_touch = buffer.shape[1] == 1 || buffer.strides[1] == channels * sample_bytes;
-    const Py_ssize_t stride =
-        buffer.shape[0] == 1 ? static_cast<Py_ssize_t>(shape.row_bytes()) : buffer.strides[0];
+    const Py_ssize_t stride = buffer.shape[0] == 1 ? static_cast<Py_ssize_t>(shape.row_bytes()) : buffer.strides[0];
     if (!samples_touch || !pixels_touch || stride < static_cast<Py_ssize_t>(shape.row_bytes())) {
         refuse_pixels("pixels of a row are not contiguous");
     }

@@ -1,6 +1,7 @@
 // The one converter from a native error to a Python exception: the family of the code chooses the class.
+#include <nanobind/stl/string.h>
+
 #include <exception>
-#include <new>
 
 #include "base/error.h"
 #include "bindings/register.h"
@@ -22,9 +23,8 @@ const char* class_name(ErrorCode code) {
 
 void set_python_error(const Error& error) {
     const nb::object type = nb::module_::import_("penstock.errors").attr(class_name(error.code()));
-    const nb::object exception =
-        type(error.what(), nb::arg("where") = error.where(), nb::arg("fix") = error.fix(),
-             nb::arg("code") = static_cast<int>(error.code()));
+    const nb::object exception = type(error.what(), nb::arg("where") = error.where(), nb::arg("fix") = error.fix(),
+                                      nb::arg("code") = static_cast<int>(error.code()));
     PyErr_SetObject(type.ptr(), exception.ptr());
 }
 

@@ -29,8 +29,7 @@ SimdPath path_of(const std::string& name) {
 void register_base(nb::module_& module) {
     module.def("simd_path", [] { return std::string(simd_path_name(active_simd_path())); });
     module.def("best_simd_path", [] { return std::string(simd_path_name(best_simd_path())); });
-    module.def(
-        "force_simd_path", [](const std::string& name) { force_simd_path(path_of(name)); }, nb::arg("name"));
+    module.def("force_simd_path", [](const std::string& name) { force_simd_path(path_of(name)); }, nb::arg("name"));
     module.def("pool_idle_bytes", [] { return BufferPool::shared().idle_bytes(); });
 }
 

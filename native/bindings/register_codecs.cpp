@@ -51,9 +51,8 @@ std::optional<Region> region_of(nb::handle object) {
         fits = false;
     }
     if (!fits) {
-        throw Error(ErrorCode::bad_region,
-                    "region must be four whole numbers (y, x, height, width), none negative", "region",
-                    "for example region=(0, 0, 224, 224)");
+        throw Error(ErrorCode::bad_region, "region must be four whole numbers (y, x, height, width), none negative",
+                    "region", "for example region=(0, 0, 224, 224)");
     }
     return Region{static_cast<std::uint32_t>(sides[0]), static_cast<std::uint32_t>(sides[1]),
                   static_cast<std::uint32_t>(sides[2]), static_cast<std::uint32_t>(sides[3])};
@@ -93,13 +92,11 @@ nb::object run_decode(const Codec& codec, ByteView data, const DecodeOptions& op
 
 // None if no native codec knows the content.
 nb::object decode(nb::handle object, const std::string& codec_name, nb::handle region, std::uint32_t scale,
-                  nb::handle out, bool palette_indices, bool orient, bool fast, bool verify,
-                  std::uint64_t max_pixels) {
+                  nb::handle out, bool palette_indices, bool orient, bool fast, bool verify, std::uint64_t max_pixels) {
     const BorrowedBytes data(object);
     const Codec* codec = choose_codec(codec_name, data.view());
     if (codec == nullptr) return nb::none();
-    const DecodeOptions options =
-        options_of(region, scale, palette_indices, orient, fast, verify, max_pixels);
+    const DecodeOptions options = options_of(region, scale, palette_indices, orient, fast, verify, max_pixels);
     return run_decode(*codec, data.view(), options, out);
 }
 
@@ -167,17 +164,22 @@ void register_codecs(nb::module_& module) {
         },
         nb::arg("data"));
     module.def(
-        "can_scale",
-        [](const std::string& name, std::uint32_t scale) { return codec_named(name).can_scale(scale); },
+        "can_scale", [](const std::string& name, std::uint32_t scale) { return codec_named(name).can_scale(scale); },
         nb::arg("codec"), nb::arg("scale"));
-    module.def("inspect", &inspect, nb::arg("data"), nb::arg("codec") = "",
-               nb::arg("max_pixels") = max_pixels);
-    module.def("decode", &decode, nb::arg("data"), nb::arg("codec") = "", nb::arg("region") = nb::none(),
-               nb::arg("scale") = 1, nb::arg("out") = nb::none(), nb::arg("palette_indices") = false,
-               nb::arg("orient") = false, nb::arg("fast") = false, nb::arg("verify") = true,
-               nb::arg("max_pixels") = max_pixels);
-    module.def("decode_counted", &decode_counted, nb::arg("data"), nb::arg("region") = nb::none(),
-               nb::arg("scale") = 1);
+    module.def("inspect", &inspect, nb::arg("data"), nb::arg("codec") = "", nb::arg("max_pixels") = max_pixels,
+               nb::sig("def inspect(data: penstock.types.Buffer, codec: str = '', max_pixels: int = 268435456) -> "
+                       "dict[str, object] | None"));
+    module.def(
+        "decode", &decode, nb::arg("data"), nb::arg("codec") = "", nb::arg("region") = nb::none(), nb::arg("scale") = 1,
+        nb::arg("out") = nb::none(), nb::arg("palette_indices") = false, nb::arg("orient") = false,
+        nb::arg("fast") = false, nb::arg("verify") = true, nb::arg("max_pixels") = max_pixels,
+        nb::sig("def decode(data: penstock.types.Buffer, codec: str = '', region: penstock.types.Region | None = None, "
+                "scale: int = 1, out: penstock.types.Pixels | None = None, palette_indices: bool = False, "
+                "orient: bool = False, fast: bool = False, verify: bool = True, max_pixels: int = 268435456) -> "
+                "penstock.types.Pixels | None"));
+    module.def("decode_counted", &decode_counted, nb::arg("data"), nb::arg("region") = nb::none(), nb::arg("scale") = 1,
+               nb::sig("def decode_counted(data: penstock.types.Buffer, region: penstock.types.Region | None = None, "
+                       "scale: int = 1) -> tuple[penstock.types.Pixels, int, int]"));
     module.def("encode", &encode, nb::arg("pixels"), nb::arg("codec"), nb::arg("parameters"));
 }
 

@@ -19,9 +19,8 @@ std::int64_t Parameters::integer(std::string_view key, std::int64_t fallback) co
     std::int64_t number = 0;
     const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
     if (error != std::errc{} || end != value.data() + value.size()) {
-        throw Error(ErrorCode::bad_parameter,
-                    std::string(key) + "=" + std::string(value) + " is not a whole number", "format",
-                    "write it as " + std::string(key) + "=N");
+        throw Error(ErrorCode::bad_parameter, std::string(key) + "=" + std::string(value) + " is not a whole number",
+                    "format", "write it as " + std::string(key) + "=N");
     }
     return number;
 }

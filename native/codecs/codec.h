@@ -91,8 +91,7 @@ class Codec {
     /// Decodes into `out`, whose shape is the region's (or the whole image's) and has been checked, as the
     /// options have been: the region is inside the image, the scale is one `can_scale` accepts, `orient` is
     /// false.
-    virtual void decode(ByteView data, const ImageInfo& info, const DecodeOptions& options,
-                        ImageView out) const = 0;
+    virtual void decode(ByteView data, const ImageInfo& info, const DecodeOptions& options, ImageView out) const = 0;
 
     /// Refuses by name (`unsupported`) what the format cannot hold.
     [[nodiscard]] virtual ByteBuffer encode(ConstImageView pixels, const Parameters& parameters) const = 0;

@@ -16,9 +16,8 @@ std::string size_text(std::uint64_t width, std::uint64_t height) {
 bool swaps_sides(std::uint8_t orientation) { return orientation >= 5; }
 
 void check_region(const Region& region, const PixelShape& image) {
-    const bool inside = region.width > 0 && region.height > 0 && region.x < image.width &&
-                        region.y < image.height && region.width <= image.width - region.x &&
-                        region.height <= image.height - region.y;
+    const bool inside = region.width > 0 && region.height > 0 && region.x < image.width && region.y < image.height &&
+                        region.width <= image.width - region.x && region.height <= image.height - region.y;
     if (inside) return;
     throw Error(ErrorCode::bad_region,
                 "region (y=" + std::to_string(region.y) + ", x=" + std::to_string(region.x) +
@@ -68,10 +67,10 @@ ImageInfo inspect_image(const Codec& codec, ByteView data, std::uint64_t max_pix
 DecodePlan plan_decode(const Codec& codec, ByteView data, const DecodeOptions& options) {
     DecodePlan plan{inspect_image(codec, data, options.max_pixels), options, {}};
     if (!codec.can_scale(options.scale)) {
-        throw Error(ErrorCode::unsupported,
-                    "codec '" + std::string(codec.name()) + "' cannot decode at scale 1/" +
-                        std::to_string(options.scale),
-                    "scale", "decode at scale 1 and resize");
+        throw Error(
+            ErrorCode::unsupported,
+            "codec '" + std::string(codec.name()) + "' cannot decode at scale 1/" + std::to_string(options.scale),
+            "scale", "decode at scale 1 and resize");
     }
     PixelShape whole = codec.decoded_shape(plan.info, options);
     const std::uint8_t orientation = options.orient ? plan.info.orientation : std::uint8_t{1};
@@ -88,11 +87,10 @@ DecodePlan plan_decode(const Codec& codec, ByteView data, const DecodeOptions& o
 
 void decode_image(const Codec& codec, ByteView data, const DecodePlan& plan, ImageView out) {
     if (out.shape != plan.shape) {
-        throw Error(
-            ErrorCode::bad_output, "output has another shape or sample type than the decoded image", "out",
-            "pass an array of height " + std::to_string(plan.shape.height) + ", width " +
-                std::to_string(plan.shape.width) + ", channels " + std::to_string(plan.shape.channels) +
-                ", " + std::to_string(plan.shape.sample_bytes * 8) + "-bit unsigned");
+        throw Error(ErrorCode::bad_output, "output has another shape or sample type than the decoded image", "out",
+                    "pass an array of height " + std::to_string(plan.shape.height) + ", width " +
+                        std::to_string(plan.shape.width) + ", channels " + std::to_string(plan.shape.channels) + ", " +
+                        std::to_string(plan.shape.sample_bytes * 8) + "-bit unsigned");
     }
     if (!plan.options.orient) {
         codec.decode(data, plan.info, plan.options, out);

@@ -24,8 +24,7 @@ namespace penstock {
 
 namespace {
 
-static_assert(std::endian::native == std::endian::little,
-              "numbers and pixels are stored as they lie in memory");
+static_assert(std::endian::native == std::endian::little, "numbers and pixels are stored as they lie in memory");
 
 constexpr std::size_t kHeaderBytes = 32;
 constexpr std::array<std::uint8_t, 4> kMagic{'P', 'R', 'A', 'W'};
@@ -46,10 +45,9 @@ class RawCodec final : public Codec {
 
     ImageInfo inspect(ByteView data) const override {
         if (data.size() < kHeaderBytes) {
-            throw Error(
-                ErrorCode::truncated,
-                "raw data of " + std::to_string(data.size()) + " bytes is shorter than its 32-byte header",
-                at_byte("raw", data.size()), "the file is cut off: restore it from its source");
+            throw Error(ErrorCode::truncated,
+                        "raw data of " + std::to_string(data.size()) + " bytes is shorter than its 32-byte header",
+                        at_byte("raw", data.size()), "the file is cut off: restore it from its source");
         }
         const std::uint8_t version = data[4];
         const std::uint8_t channels = data[5];
@@ -68,8 +66,7 @@ class RawCodec final : public Codec {
         return info;
     }
 
-    void decode(ByteView data, const ImageInfo& info, const DecodeOptions& options,
-                ImageView out) const override {
+    void decode(ByteView data, const ImageInfo& info, const DecodeOptions& options, ImageView out) const override {
         const std::size_t stride = info.shape.row_bytes();
         if (data.size() - kHeaderBytes != info.shape.bytes()) {
             const bool shorter = data.size() - kHeaderBytes < info.shape.bytes();
@@ -115,8 +112,8 @@ class RawCodec final : public Codec {
         std::uint64_t stored = 0;
         std::memcpy(&stored, data.data() + 16, 8);
         if (XXH3_64bits(data.data() + kHeaderBytes, pixel_bytes) != stored) {
-            throw Error(ErrorCode::checksum, "pixels do not match their checksum",
-                        "pixel data of the raw image", "the file is damaged: restore it from its source");
+            throw Error(ErrorCode::checksum, "pixels do not match their checksum", "pixel data of the raw image",
+                        "the file is damaged: restore it from its source");
         }
     }
 };

@@ -77,10 +77,10 @@ void Job::finish() {
     ended_.wait(lock, [&] { return workers_left_ == 0; });
     if (first_error_ != nullptr) std::rethrow_exception(first_error_);
     if (cancelled_ && num_done_.load() < num_tasks_) {
-        throw Error(ErrorCode::cancelled,
-                    "stopped after " + std::to_string(num_done_.load()) + " of " +
-                        std::to_string(num_tasks_) + " tasks",
-                    "thread pool", "run it again");
+        throw Error(
+            ErrorCode::cancelled,
+            "stopped after " + std::to_string(num_done_.load()) + " of " + std::to_string(num_tasks_) + " tasks",
+            "thread pool", "run it again");
     }
 }
 

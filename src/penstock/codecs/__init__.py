@@ -2,7 +2,8 @@
 
 from penstock.codecs.api import decode, decode_counted, encode, inspect
 from penstock.codecs.contract import Codec, DecodeOptions, ImageInfo, Promise
-from penstock.codecs.formats import Format, parse_format, parse_formats, parse_mix
+from penstock.codecs.format import Format
+from penstock.codecs.formats import parse_format, parse_formats, parse_mix
 from penstock.codecs.table import codec_for, find, names
 
 __all__ = [

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from penstock import _native
 from penstock.codecs.contract import DEFAULT_MAX_PIXELS, DecodeOptions, ImageInfo
-from penstock.codecs.formats import Format, parse_format
+from penstock.codecs.format import Format
+from penstock.codecs.formats import parse_format
 from penstock.codecs.native import info_from_native
 from penstock.codecs.table import codec_for, find
 from penstock.types import Buffer, Pixels, Region

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
+from penstock.codecs.format import Format
+from penstock.codecs.parameters import Parameter
 from penstock.types import Buffer, Pixels, Region
-
-if TYPE_CHECKING:
-    from penstock.codecs.formats import Format
-    from penstock.codecs.parameters import Parameter
 
 DEFAULT_MAX_PIXELS = 2**28
 
@@ -115,5 +113,5 @@ class Capabilities:
     dtypes: tuple[str, ...] = ("uint8", "uint16")
     scales: tuple[int, ...] = (1,)
     max_side: int = 2**31 - 1
-    checksummed: bool = field(default=False)
+    checksummed: bool = False
     """Whether any flipped byte of a file is found."""

@@ -1,40 +1,19 @@
 """The text of formats and mixes, parsed here and nowhere else.
 
-    format   codec (":" item)*          weir:dense    jpeg:q=85:subsampling=420    pjpeg:groups=1+2+5+10
-    item     key "=" value | word
-    formats  format ("," format)*
-    mix      format "=" share ("," …)*  weir:fast=0.6,jpeg=0.4      split at the last "="
+format   codec (":" item)*          weir:dense    jpeg:q=85:subsampling=420    pjpeg:groups=1+2+5+10
+item     key "=" value | word
+formats  format ("," format)*
+mix      format "=" share ("," …)*  weir:fast=0.6,jpeg=0.4      split at the last "="
 """
 
 from __future__ import annotations
 
-import difflib
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from penstock.codecs.contract import Codec
+from penstock.codecs.format import Format
+from penstock.codecs.table import find
 from penstock.errors import ArgumentError
-
-if TYPE_CHECKING:
-    from penstock.codecs.contract import Codec
-
-
-@dataclass(frozen=True, slots=True)
-class Format:
-    """A codec with its parameters; equal formats have equal text."""
-
-    codec: str
-    parameters: tuple[tuple[str, str], ...] = ()
-    """Key and canonical value of everything that was written or has a default, in the codec's order."""
-    text: str = ""
-    """The canonical spelling."""
-
-    def get(self, key: str) -> str | None:
-        """Canonical text of a parameter, or None."""
-        return dict(self.parameters).get(key)
-
-    def __str__(self) -> str:
-        return self.text
 
 
 def parse_format(text: str) -> Format:
@@ -43,17 +22,13 @@ def parse_format(text: str) -> Format:
     >>> str(parse_format("raw"))
     'raw'
     """
-    from penstock.codecs.table import find
-
     name, *items = text.strip().split(":")
     codec = find(name)
     given: dict[str, str] = {}
     for item in items:
         key, value = _read_item(codec, item)
         if key in given:
-            raise ArgumentError(
-                f"format '{text}' sets {key} twice", where="format", fix=f"keep one {key}", code=130
-            )
+            raise ArgumentError(f"format '{text}' sets {key} twice", where="format", fix=f"keep one {key}", code=130)
         given[key] = codec.parameters[key].canonical(key, value)
     return _finish(codec, given)
 
@@ -82,8 +57,10 @@ def parse_mix(text: str) -> dict[Format, float]:
             separator, share = "", math.nan
         if not separator or not format_text or not 0 < share <= 1:
             raise ArgumentError(
-                f"mix item '{part}' is not FORMAT=SHARE with a share above 0 and at most 1", where="mix",
-                fix="for example weir:fast=0.6,jpeg=0.4", code=130,
+                f"mix item '{part}' is not FORMAT=SHARE with a share above 0 and at most 1",
+                where="mix",
+                fix="for example weir:fast=0.6,jpeg=0.4",
+                code=130,
             )
         format = parse_format(format_text)
         if format in mix:
@@ -107,8 +84,10 @@ def _read_item(codec: Codec, item: str) -> tuple[str, str]:
     keys = [f"{name}=…" for name, parameter in codec.parameters.items() if name not in parameter.bare]
     known = ", ".join(dict.fromkeys(words + keys)) or "no parameters"
     raise ArgumentError(
-        f"codec '{codec.name}' has no parameter '{item}'", where="format",
-        fix=f"{codec.name} takes {known}", code=130,
+        f"codec '{codec.name}' has no parameter '{item}'",
+        where="format",
+        fix=f"{codec.name} takes {known}",
+        code=130,
     )
 
 
@@ -127,12 +106,3 @@ def _finish(codec: Codec, given: dict[str, str]) -> Format:
         elif value != parameter.default:
             spelled.append(f"{key}={value}")
     return Format(codec.name, tuple(values), ":".join(spelled))
-
-
-def unknown_codec(name: str, known: list[str]) -> ArgumentError:
-    """The error for a codec that does not exist, with the nearest one that does."""
-    near = difflib.get_close_matches(name, known, n=1)
-    hint = f"did you mean '{near[0]}'? " if near else ""
-    return ArgumentError(
-        f"there is no codec '{name}'", where="format", fix=f"{hint}known: {', '.join(known)}", code=130
-    )

@@ -13,7 +13,7 @@ from penstock.codecs.contract import (
     ImageInfo,
     Promise,
 )
-from penstock.codecs.formats import Format
+from penstock.codecs.format import Format
 from penstock.codecs.parameters import Parameter
 from penstock.errors import CodecError
 from penstock.types import Buffer, Pixels
@@ -30,7 +30,7 @@ class NativeCodec:
     name: str
     extensions: tuple[str, ...]
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
-    capabilities: Capabilities = Capabilities()
+    capabilities: Capabilities = field(default_factory=Capabilities)
     can_encode: bool = True
     promise_of: Callable[[Format], Promise] = _always_exact
 
@@ -44,22 +44,31 @@ class NativeCodec:
 
     def inspect(self, data: Buffer, *, max_pixels: int = DEFAULT_MAX_PIXELS) -> ImageInfo:
         """Read the header only."""
-        return info_from_native(_native.inspect(data, self.name, max_pixels))
+        fields = _native.inspect(data, self.name, max_pixels)
+        assert fields is not None, "a codec asked for by name always answers"
+        return info_from_native(fields)
 
     def decode(self, data: Buffer, options: DecodeOptions, *, out: Pixels | None = None) -> Pixels:
         """Decode, into `out` if one is given."""
-        pixels: Pixels = _native.decode(
-            data, self.name, options.region, options.scale, out, options.palette == "indices",
-            options.orient, options.fast, options.verify, options.max_pixels,
+        pixels = _native.decode(
+            data,
+            self.name,
+            options.region,
+            options.scale,
+            out,
+            options.palette == "indices",
+            options.orient,
+            options.fast,
+            options.verify,
+            options.max_pixels,
         )
+        assert pixels is not None, "a codec asked for by name always answers"
         return pixels
 
     def encode(self, pixels: Pixels, format: Format) -> bytes:
         """Encode, or refuse by name what the format cannot hold."""
         if not self.can_encode:
-            raise CodecError(
-                f"codec '{self.name}' is read-only", where="encode", fix="choose png or weir", code=350
-            )
+            raise CodecError(f"codec '{self.name}' is read-only", where="encode", fix="choose png or weir", code=350)
         encoded: bytes = _native.encode(pixels, self.name, list(format.parameters))
         return encoded
 

@@ -42,7 +42,9 @@ class Integer:
         if not text.isascii() or not text.isdigit() or not self.minimum <= int(text) <= self.maximum:
             raise ArgumentError(
                 f"{key}={text} is not a whole number from {self.minimum} to {self.maximum}",
-                where="format", fix=f"for example {key}={self.default or self.maximum}", code=130,
+                where="format",
+                fix=f"for example {key}={self.default or self.maximum}",
+                code=130,
             )
         return str(int(text))
 
@@ -60,8 +62,10 @@ class Choice:
         """Checked text in its one spelling."""
         if text not in self.choices:
             raise ArgumentError(
-                f"{key}={text} does not exist", where="format",
-                fix=f"choose one of {', '.join(self.choices)}", code=130,
+                f"{key}={text} does not exist",
+                where="format",
+                fix=f"choose one of {', '.join(self.choices)}",
+                code=130,
             )
         return text
 
@@ -87,7 +91,9 @@ class Flag:
         """Checked text in its one spelling."""
         if text not in (self.word, "true"):
             raise ArgumentError(
-                f"{key}={text}: '{self.word}' is a flag and takes no value", where="format",
-                fix=f"write just '{self.word}'", code=130,
+                f"{key}={text}: '{self.word}' is a flag and takes no value",
+                where="format",
+                fix=f"write just '{self.word}'",
+                code=130,
             )
         return "true"

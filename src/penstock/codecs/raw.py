@@ -30,6 +30,8 @@ def view(data: Buffer) -> Pixels:
     if pixels.size != info.width * info.height * info.channels:
         raise CodecError(
             f"raw data holds {pixels.nbytes} pixel bytes, its header says {info.width}×{info.height}×{info.channels}",
-            where=f"byte {len(data)} of the raw data", fix="the file is damaged: restore it", code=310,
+            where=f"byte {len(data)} of the raw data",
+            fix="the file is damaged: restore it",
+            code=310,
         )
     return pixels.reshape(info.shape)

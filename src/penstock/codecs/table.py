@@ -8,13 +8,13 @@ A third party adds a codec by an entry point whose object satisfies `penstock.co
 
 from __future__ import annotations
 
+import difflib
 from functools import cache
 from importlib.metadata import entry_points
 
 from penstock.codecs.contract import Codec
-from penstock.codecs.formats import unknown_codec
 from penstock.codecs.raw import RAW
-from penstock.errors import CodecError
+from penstock.errors import ArgumentError, CodecError
 from penstock.types import Buffer
 
 ENTRY_POINT_GROUP = "penstock.codecs"
@@ -34,7 +34,11 @@ def find(name: str) -> Codec:
     for codec in plug_ins():
         if codec.name == name:
             return codec
-    raise unknown_codec(name, names())
+    near = difflib.get_close_matches(name, names(), n=1)
+    hint = f"did you mean '{near[0]}'? " if near else ""
+    raise ArgumentError(
+        f"there is no codec '{name}'", where="format", fix=f"{hint}known: {', '.join(names())}", code=130
+    )
 
 
 def names() -> list[str]:
@@ -49,9 +53,7 @@ def codec_for(data: Buffer) -> Codec:
             return codec
     start = bytes(memoryview(data)[:8])
     what = f"content starting with {start!r} is of no known image format" if start else "image data is empty"
-    raise CodecError(
-        what, where="byte 0 of the data", fix=f"convert it to one of {', '.join(names())}", code=300
-    )
+    raise CodecError(what, where="byte 0 of the data", fix=f"convert it to one of {', '.join(names())}", code=300)
 
 
 @cache

@@ -1,11 +1,11 @@
 """The suite every codec passes, ours and a third party's.
 
-    import pytest
-    from penstock.testing.codec import CHECKS, check_cases
+import pytest
+from penstock.testing.codec import CHECKS
 
-    @pytest.mark.parametrize("check", CHECKS)
-    def test_my_codec(check):
-        check(MY_CODEC, "mycodec")
+@pytest.mark.parametrize("check", CHECKS)
+def test_my_codec(check):
+check(MY_CODEC, "mycodec")
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def sample_image(height: int, width: int, channels: int, dtype: str, seed: int =
     top = 65535 if dtype == "uint16" else 255
     smooth = (y * 3 + x * 5 + c * 40) % 200 / 255 * top
     smooth[:, width // 2 :] *= 0.5
-    noisy = np.clip(smooth + rng.normal(0, top / 100, smooth.shape), 0, top).astype(dtype)
+    noisy: Pixels = np.clip(smooth + rng.normal(0, top / 100, smooth.shape), 0, top).astype(dtype)
     return noisy[:, :, 0] if channels == 1 else noisy
 
 
