@@ -1,0 +1,21 @@
+"""Fixtures that several folders share."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+SHARED_DATA = Path(__file__).parents[2] / "shared" / "data"
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of real images beside the checkout. Absent on a stranger's machine; in CI it must be there."""
+    if not SHARED_DATA.is_dir():
+        message = "the real images of ../shared/data are missing"
+        if os.environ.get("CI") == "true":
+            pytest.fail(message)
+        pytest.skip(message)
+    return SHARED_DATA
