@@ -29,7 +29,7 @@ class Parameter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Integer:
-    """A whole number within limits: `q=85`."""
+    """A whole number within limits: `q=85`; or a word that stands for none of them: `webp:lossless`."""
 
     minimum: int
     maximum: int
@@ -39,11 +39,15 @@ class Integer:
 
     def canonical(self, key: str, text: str) -> str:
         """Checked text in its one spelling."""
-        if not text.isascii() or not text.isdigit() or not self.minimum <= int(text) <= self.maximum:
+        if text in self.bare:
+            return text
+        # Length first: int() of thousands of digits raises an error of its own.
+        is_number = text.isascii() and text.isdigit() and len(text) <= 18
+        if not is_number or not self.minimum <= int(text) <= self.maximum:
             raise ArgumentError(
                 f"{key}={text} is not a whole number from {self.minimum} to {self.maximum}",
                 where="format",
-                fix=f"for example {key}={self.default or self.maximum}",
+                fix=" or ".join([f"for example {key}={self.default or self.maximum}", *self.bare]),
                 code=130,
             )
         return str(int(text))
