@@ -5,7 +5,9 @@
 
 #include "base/buffer.h"
 #include "base/cpu.h"
+#include "base/crc32c.h"
 #include "base/error.h"
+#include "bindings/convert.h"
 #include "bindings/register.h"
 
 namespace penstock::bindings {
@@ -30,6 +32,10 @@ void register_base(nb::module_& module) {
     module.def("simd_path", [] { return std::string(simd_path_name(active_simd_path())); });
     module.def("best_simd_path", [] { return std::string(simd_path_name(best_simd_path())); });
     module.def("force_simd_path", [](const std::string& name) { force_simd_path(path_of(name)); }, nb::arg("name"));
+    module.def(
+        "crc32c", [](nb::handle data, std::uint32_t previous) { return crc32c(BorrowedBytes(data).view(), previous); },
+        nb::arg("data"), nb::arg("previous") = 0,
+        nb::sig("def crc32c(data: penstock.types.Buffer, previous: int = 0) -> int"));
     module.def("pool_idle_bytes", [] { return BufferPool::shared().idle_bytes(); });
 }
 

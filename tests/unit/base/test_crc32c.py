@@ -1,0 +1,34 @@
+"""CRC-32C: known values, continuation, and the instruction against the table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from penstock import _native
+
+
+@pytest.fixture(params=["portable", "avx2"])
+def simd_path(request: pytest.FixtureRequest) -> Iterator[str]:
+    best = _native.best_simd_path()
+    if request.param == "avx2" and best not in ("avx2", "avx512"):
+        pytest.skip(f"this processor's best path is {best}")
+    _native.force_simd_path(request.param)
+    yield request.param
+    _native.force_simd_path(best)
+
+
+def test_crc_of_the_check_string_is_the_published_one(simd_path: str) -> None:
+    assert _native.crc32c(b"123456789") == 0xE3069283
+
+
+@pytest.mark.parametrize(("byte", "expected"), [(0x00, 0x8A9136AA), (0xFF, 0x62A8AB43)])
+def test_crc_of_32_equal_bytes_is_that_of_rfc_3720(simd_path: str, byte: int, expected: int) -> None:
+    assert _native.crc32c(bytes([byte]) * 32) == expected
+
+
+def test_crc_of_two_parts_is_that_of_the_whole(simd_path: str) -> None:
+    data = bytes(range(256))
+    for cut in (0, 1, 7, 8, 9, 100, 256):
+        assert _native.crc32c(data[cut:], _native.crc32c(data[:cut])) == _native.crc32c(data)
