@@ -31,19 +31,26 @@ enum class ErrorCode : int {
 /// exception.
 class Error : public std::exception {
   public:
-    Error(ErrorCode code, std::string what_happened, std::string where, std::string fix)
-        : code_(code), what_(std::move(what_happened)), where_(std::move(where)), fix_(std::move(fix)) {}
+    /// `system_error` is the errno of a system call that failed, if one did.
+    Error(ErrorCode code, std::string what_happened, std::string where, std::string fix, int system_error = 0)
+        : code_(code),
+          what_(std::move(what_happened)),
+          where_(std::move(where)),
+          fix_(std::move(fix)),
+          system_error_(system_error) {}
 
     [[nodiscard]] ErrorCode code() const noexcept { return code_; }
     [[nodiscard]] const char* what() const noexcept override { return what_.c_str(); }
     [[nodiscard]] const std::string& where() const noexcept { return where_; }
     [[nodiscard]] const std::string& fix() const noexcept { return fix_; }
+    [[nodiscard]] int system_error() const noexcept { return system_error_; }
 
   private:
     ErrorCode code_;
     std::string what_;
     std::string where_;
     std::string fix_;
+    int system_error_;
 };
 
 }  // namespace penstock

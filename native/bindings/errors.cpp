@@ -1,7 +1,8 @@
 // The one converter from a native error to a Python exception: the family of the code chooses the class.
-#include <nanobind/stl/string.h>
+#include <nanobind/nanobind.h>
 
 #include <exception>
+#include <string>
 
 #include "base/error.h"
 #include "bindings/register.h"
@@ -21,10 +22,19 @@ const char* class_name(ErrorCode code) {
     }
 }
 
+// A path may hold any bytes; those that are not UTF-8 are shown, not choked on.
+nb::object text_of(const std::string& bytes) {
+    PyObject* text = PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "backslashreplace");
+    if (text == nullptr) nb::raise_python_error();
+    return nb::steal(text);
+}
+
 void set_python_error(const Error& error) {
     const nb::object type = nb::module_::import_("penstock.errors").attr(class_name(error.code()));
-    const nb::object exception = type(error.what(), nb::arg("where") = error.where(), nb::arg("fix") = error.fix(),
-                                      nb::arg("code") = static_cast<int>(error.code()));
+    const nb::object exception =
+        type(text_of(error.what()), nb::arg("where") = text_of(error.where()), nb::arg("fix") = text_of(error.fix()),
+             nb::arg("code") = static_cast<int>(error.code()));
+    if (error.system_error() != 0) exception.attr("errno") = error.system_error();
     PyErr_SetObject(type.ptr(), exception.ptr());
 }
 

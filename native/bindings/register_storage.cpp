@@ -1,0 +1,71 @@
+#include <nanobind/nanobind.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "bindings/convert.h"
+#include "bindings/register.h"
+#include "storage/file.h"
+
+namespace penstock::bindings {
+
+namespace {
+
+// Paths cross as the bytes the system uses: not every name on a disk is UTF-8.
+std::string path_of(const nb::bytes& path) { return {path.c_str(), path.size()}; }
+
+nb::object read_rest(const InputFile& file) {
+    ByteBuffer content;
+    {
+        const nb::gil_scoped_release unlocked;
+        content = file.read_rest();
+    }
+    return to_bytes(content);
+}
+
+// Straight into the bytes object, without a copy, as long as the file keeps the size it had when opened.
+nb::object read_whole(const nb::bytes& path) {
+    const std::string name = path_of(path);
+    const InputFile file = [&] {
+        const nb::gil_scoped_release unlocked;
+        return InputFile(name);
+    }();
+    if (file.size() == 0) return read_rest(file);
+    PyObject* content = PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(file.size()));
+    if (content == nullptr) nb::raise_python_error();
+    const nb::object owner = nb::steal(content);
+    const std::span<std::uint8_t> target(reinterpret_cast<std::uint8_t*>(PyBytes_AS_STRING(content)), file.size());
+    std::size_t filled = 0;
+    {
+        const nb::gil_scoped_release unlocked;
+        filled = file.read_at(0, target);
+    }
+    if (filled == file.size()) return owner;
+    return nb::bytes(PyBytes_AS_STRING(content), filled);
+}
+
+void write_whole(const nb::bytes& path, nb::handle object, bool durable) {
+    const std::string name = path_of(path);
+    const BorrowedBytes data(object);
+    const nb::gil_scoped_release unlocked;
+    write_file(name, data.view(), durable ? Durability::power_cut : Durability::process);
+}
+
+}  // namespace
+
+void register_storage(nb::module_& module) {
+    module.def("read_file", &read_whole, nb::arg("path"), nb::sig("def read_file(path: bytes) -> bytes"));
+    module.def("write_file", &write_whole, nb::arg("path"), nb::arg("data"), nb::arg("durable") = false,
+               nb::sig("def write_file(path: bytes, data: penstock.types.Buffer, durable: bool = False) -> None"));
+    module.def(
+        "make_folders",
+        [](const nb::bytes& path) {
+            const std::string name = path_of(path);
+            const nb::gil_scoped_release unlocked;
+            make_folders(name);
+        },
+        nb::arg("path"));
+}
+
+}  // namespace penstock::bindings

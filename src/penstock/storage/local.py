@@ -1,0 +1,34 @@
+"""Whole files of a local disk. Failures are `StorageError`s that name the path, with `errno` set."""
+
+from __future__ import annotations
+
+import os
+
+from penstock import _native
+from penstock.types import Buffer
+
+
+def read_file(path: str | os.PathLike[str]) -> bytes:
+    """Everything a file holds; a pipe is read to its end."""
+    return _native.read_file(os.fsencode(path))
+
+
+def write_file(path: str | os.PathLike[str], data: Buffer, *, durable: bool = False) -> None:
+    """Publish `data` at `path`: readers see what was there before, or all of it, never a part.
+
+    A failed write (disk full, no permission) leaves no file behind and an older file as it was.
+    The folder must exist. `durable` waits until the disk holds it, so that it survives a power cut.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_file(Path(folder) / "greeting", b"hello")
+    ...     read_file(Path(folder) / "greeting")
+    b'hello'
+    """
+    _native.write_file(os.fsencode(path), data, durable)
+
+
+def make_folders(path: str | os.PathLike[str]) -> None:
+    """Create a folder and those above it, unless they exist."""
+    _native.make_folders(os.fsencode(path))
