@@ -6,5 +6,6 @@
 namespace penstock {
 
 const Codec& raw_codec() noexcept;
+const Codec& webp_codec() noexcept;
 
 }  // namespace penstock

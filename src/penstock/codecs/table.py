@@ -14,12 +14,13 @@ from importlib.metadata import entry_points
 
 from penstock.codecs.contract import Codec
 from penstock.codecs.raw import RAW
+from penstock.codecs.webp import WEBP
 from penstock.errors import ArgumentError, CodecError
 from penstock.types import Buffer
 
 ENTRY_POINT_GROUP = "penstock.codecs"
 
-BUILTIN: tuple[Codec, ...] = (RAW,)
+BUILTIN: tuple[Codec, ...] = (RAW, WEBP)
 
 
 def find(name: str) -> Codec:

@@ -9,7 +9,7 @@ import pytest
 from penstock.codecs import Codec, find
 from penstock.testing.codec import CHECKS
 
-FORMATS = ["raw"]
+FORMATS = ["raw", "webp", "webp:q=30:method=0", "webp:lossless"]
 
 
 @pytest.mark.parametrize("format_text", FORMATS)
