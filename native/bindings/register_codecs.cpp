@@ -16,6 +16,7 @@
 #include "bindings/convert.h"
 #include "bindings/register.h"
 #include "codecs/decode.h"
+#include "codecs/libraries.h"
 #include "codecs/table.h"
 
 namespace penstock::bindings {
@@ -154,6 +155,7 @@ void register_codecs(nb::module_& module) {
         for (const Codec* codec : all_codecs()) names.emplace_back(codec->name());
         return names;
     });
+    module.def("library_versions", &library_versions);
     module.def(
         "sniff",
         [](nb::handle object) -> std::optional<std::string> {

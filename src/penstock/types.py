@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TypeAlias
 
 import numpy as np
@@ -15,3 +16,10 @@ Buffer: TypeAlias = bytes | bytearray | memoryview
 
 Region: TypeAlias = tuple[int, int, int, int]
 """(y, x, height, width), in pixels."""
+
+OnProgress: TypeAlias = Callable[[str, int, int], None]
+"""What a verb calls while it works: (stage, done, total). The command line draws a bar from it."""
+
+
+def no_progress(stage: str, done: int, total: int) -> None:
+    """For callers who do not want to know."""

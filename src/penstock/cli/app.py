@@ -1,12 +1,45 @@
-"""The `penstock` command and its verbs."""
+"""The `penstock` command: its own options and the list of its verbs.
+
+A verb is one small file: it parses, calls one function of the verb's folder, and prints through `Output`. It takes
+`--json` (`JsonOption`), lets `PenstockError` pass (`run.py` prints it), and raises `typer.Exit(1)` after it has
+printed a result that counts as failed. It has a `register(app)` that names it and gives its examples.
+"""
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
-app = typer.Typer(name="penstock", no_args_is_help=True, add_completion=False)
+import penstock
+from penstock.cli import info
+from penstock.cli.group import new_group, show_help_if_alone
+
+HELP = """Keep accelerators fed with images: measure, choose formats, rewrite, load.
+
+Every command has --help with examples, and --json for one JSON object on stdout.
+Exit status: 0 done, 1 the job failed, 2 wrong usage.
+"""
+
+app = new_group("penstock", HELP)
 
 
-def run() -> None:
-    """Run the command line."""
-    app()
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"penstock {penstock.__version__}")
+        raise typer.Exit(0)
+
+
+@app.callback(help=HELP)
+def root(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+    traceback: Annotated[bool, typer.Option("--traceback", help="Show where in the code an error arose.")] = False,
+) -> None:
+    """Options of `penstock` itself; `--traceback` is looked at by `run.py`."""
+    show_help_if_alone(context)
+
+
+info.register(app)

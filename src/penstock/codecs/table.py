@@ -9,6 +9,7 @@ A third party adds a codec by an entry point whose object satisfies `penstock.co
 from __future__ import annotations
 
 import difflib
+import warnings
 from functools import cache
 from importlib.metadata import entry_points
 
@@ -59,7 +60,16 @@ def codec_for(data: Buffer) -> Codec:
 
 @cache
 def plug_ins() -> tuple[Codec, ...]:
-    """Codecs of installed packages; a built-in name cannot be taken over."""
+    """Codecs of installed packages; a built-in name cannot be taken over, and one that fails to load is left out."""
     taken = {codec.name for codec in BUILTIN}
-    found = (point.load() for point in entry_points(group=ENTRY_POINT_GROUP))
-    return tuple(codec for codec in found if codec.name not in taken)
+    found: list[Codec] = []
+    for point in entry_points(group=ENTRY_POINT_GROUP):
+        try:
+            codec = point.load()
+        except Exception as error:  # whatever a third party's module raises must not take the other codecs away
+            warnings.warn(f"codec plug-in '{point.name}' could not be loaded: {error}", RuntimeWarning, stacklevel=2)
+            continue
+        if codec.name not in taken:
+            taken.add(codec.name)
+            found.append(codec)
+    return tuple(found)

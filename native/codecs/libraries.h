@@ -1,0 +1,13 @@
+// Versions of the libraries that the codecs stand on, for `penstock info` and for every benchmark line.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace penstock {
+
+/// (name, version) in alphabetical order: of the library loaded where it can tell, else of its headers.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> library_versions();
+
+}  // namespace penstock

@@ -1,0 +1,127 @@
+"""`penstock info`: this machine and its codecs, or what is inside images."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from penstock.cli.group import add_command
+from penstock.cli.output import JsonOption, Output, error_fields, new_table
+from penstock.cli.units import bytes_text
+from penstock.errors import ArgumentError, PenstockError
+from penstock.info import Environment, ImageSummary, describe_image, environment
+
+ImagePaths = Annotated[list[Path] | None, typer.Argument(metavar="IMAGE", help="Image files; none: this machine.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    add_command(
+        app,
+        "info",
+        info,
+        examples=("penstock info", "penstock info photo.jpg scan.png", "penstock info photo.jpg --json"),
+    )
+
+
+def info(images: ImagePaths = None, json: JsonOption = False) -> None:
+    """Show this machine and its codecs, or what is inside images.
+
+    An image's content decides what it is, not its name. Nothing is decoded.
+    """
+    out = Output(json=json)
+    if images:
+        _show_images(out, images)
+    else:
+        _show_environment(out, environment())
+
+
+def _show_environment(out: Output, found: Environment) -> None:
+    machine, memory = found.machine, found.machine.memory
+    limit = f", {bytes_text(memory.limit_bytes)} allowed by the cgroup" if memory.limit_bytes is not None else ""
+    best = "" if machine.simd == machine.best_simd else f" (this processor could run {machine.best_simd})"
+    facts = Table.grid(padding=(0, 2, 0, 0))
+    facts.add_row("penstock", f"{found.version} on {found.python}")
+    facts.add_row("processor", f"{machine.cpu}, {machine.cores} usable core{'s' * (machine.cores != 1)}")
+    facts.add_row("SIMD path", f"{machine.simd}{best}")
+    facts.add_row("memory", f"{bytes_text(memory.total_bytes)}{limit}, {bytes_text(memory.available_bytes)} available")
+    facts.add_row("system", machine.system)
+    facts.add_row("libraries", ", ".join(f"{name} {version}" for name, version in found.libraries.items()))
+    codecs = new_table("codec", "files", "does", "promise", "parameters")
+    for codec in found.codecs:
+        codecs.add_row(
+            codec.name,
+            " ".join(codec.extensions),
+            "reads, writes" if codec.can_encode else "reads",
+            "exact" if codec.lossless else "lossy",
+            " ".join(codec.parameters),
+        )
+    out.show(facts, "", codecs)
+    if found.plug_ins:
+        plug_ins = new_table("plug-in", "package", "status")
+        for plug_in in found.plug_ins:
+            plug_ins.add_row(plug_in.name, plug_in.package, plug_in.status)
+        out.show("", plug_ins)
+    out.result(asdict(found))
+
+
+def _show_images(out: Output, paths: list[Path]) -> None:
+    found: list[ImageSummary] = []
+    failed: list[PenstockError] = []
+    for path in paths:
+        try:
+            found.append(_describe(path))
+        except PenstockError as error:
+            failed.append(error)
+    if found:
+        out.show(_image_table(found))
+    for failure in failed:
+        out.error(failure)
+    out.result(
+        {"images": [_image_fields(image) for image in found], "errors": [error_fields(failure) for failure in failed]}
+    )
+    if failed:
+        raise typer.Exit(1)
+
+
+def _describe(path: Path) -> ImageSummary:
+    if path.is_dir():
+        raise ArgumentError(
+            f"'{path}' is a folder, not an image",
+            where=str(path),
+            fix=f"name image files, or measure the folder with `penstock bench codecs {path}`",
+            code=100,
+        )
+    return describe_image(path)
+
+
+def _image_table(images: list[ImageSummary]) -> Table:
+    table = new_table("image", "codec", "colour", "size", "depth", "bytes", "ratio", numbers=4)
+    for image in images:
+        header = image.image
+        codec = " ".join(filter(None, (header.codec, header.variant)))
+        turned = f", turned (EXIF {header.orientation})" if header.orientation != 1 else ""
+        table.add_row(
+            image.path,
+            codec,
+            f"{header.color}{turned}",
+            f"{header.width}×{header.height}×{header.channels}",
+            f"{header.depth} bit",
+            f"{image.file_bytes:,}",
+            f"{image.ratio:.2f}",
+        )
+    return table
+
+
+def _image_fields(image: ImageSummary) -> dict[str, object]:
+    return {
+        "path": image.path,
+        **asdict(image.image),
+        "file_bytes": image.file_bytes,
+        "pixel_bytes": image.pixel_bytes,
+        "ratio": image.ratio,
+    }

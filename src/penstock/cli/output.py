@@ -1,0 +1,131 @@
+"""Where a command's words go: what it found to stdout, what it says meanwhile to stderr.
+
+With `--json` stdout belongs to one JSON object, and everything else moves to stderr. Bars are drawn only on a
+terminal. NO_COLOR and a pipe give plain text.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import os
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Annotated, TextIO
+
+import typer
+from rich.console import Console, RenderableType
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from penstock.errors import PenstockError
+from penstock.types import OnProgress
+
+JsonOption = Annotated[
+    bool, typer.Option("--json", help="Print one JSON object on stdout; everything else goes to stderr.")
+]
+
+PIPE_WIDTH = 240  # a table in a pipe or a file is not cut to somebody's terminal
+
+
+class Output:
+    """What a command prints through. Make one per command, with its `--json`."""
+
+    def __init__(self, *, json: bool = False) -> None:
+        self.json = json
+        self._messages = _console(sys.stderr)
+        self._result = self._messages if json else _console(sys.stdout)
+
+    def show(self, *things: RenderableType) -> None:
+        """Print what the command found: text or tables, for people."""
+        for thing in things:
+            _print(self._result, thing)
+
+    def result(self, fields: Mapping[str, object]) -> None:
+        """Print what the command found, for programs; silent without `--json`. Call it once, last."""
+        if self.json:
+            sys.stdout.write(as_json(fields) + "\n")
+
+    def message(self, text: str) -> None:
+        """Say something on stderr."""
+        _print(self._messages, text)
+
+    def warn(self, text: str) -> None:
+        """Say something on stderr that the user can act on."""
+        _print(self._messages, Text.assemble(("warning: ", "bold yellow"), text))
+
+    def error(self, error: PenstockError) -> None:
+        """Say on stderr what happened, where, and how to fix it."""
+        text = Text.assemble(("error: ", "bold red"), (error.what, "bold"))
+        for label, value in (("where", error.where), ("fix", error.fix)):
+            if value:
+                indented = value.replace("\n", "\n         ")
+                text.append_text(Text.assemble("\n  ", (f"{label}:".ljust(7), "dim"), indented))
+        _print(self._messages, text)
+
+    @contextmanager
+    def progress(self) -> Iterator[OnProgress]:
+        """A bar on stderr for the length of a `with`; calls of the value move it. Nothing off a terminal."""
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        with Progress(*columns, console=self._messages, transient=True, disable=not sys.stderr.isatty()) as bar:
+            task = bar.add_task("", total=None)
+
+            def report(stage: str, done: int, total: int) -> None:
+                bar.update(task, description=stage, completed=done, total=total)
+
+            yield report
+
+
+def new_table(*columns: str, title: str | None = None, numbers: int = 0) -> Table:
+    """A plain table; the last `numbers` columns are aligned right."""
+    table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for index, column in enumerate(columns):
+        justify = "right" if index >= len(columns) - numbers else "left"
+        table.add_column(column, justify=justify, header_style="dim", no_wrap=True)  # type: ignore[arg-type]  # literals
+    return table
+
+
+def error_fields(error: PenstockError) -> dict[str, object]:
+    """An error as it stands in a JSON result."""
+    return {"what": error.what, "where": error.where, "fix": error.fix, "code": error.code}
+
+
+def as_json(value: object) -> str:
+    """JSON in ASCII, so that no locale and no file name can break it; what is not a number becomes null."""
+    return json.dumps(_plain(value), indent=2, allow_nan=False, default=str)
+
+
+def _plain(value: object) -> object:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def _print(console: Console, thing: RenderableType) -> None:
+    is_text = isinstance(thing, (str, Text))
+    with console.capture() as captured:
+        console.print(thing, soft_wrap=is_text, markup=False)
+    # Tables are padded to their width, which nobody wants in a file.
+    lines = captured.get() if console.is_terminal else re.sub(r" +$", "", captured.get(), flags=re.MULTILINE)
+    console.file.write(lines)
+
+
+def _console(stream: TextIO) -> Console:
+    colour = stream.isatty() and not os.environ.get("NO_COLOR")
+    return Console(
+        file=stream,
+        color_system="auto" if colour else None,
+        force_terminal=stream.isatty(),
+        width=None if stream.isatty() else PIPE_WIDTH,
+        highlight=False,
+    )

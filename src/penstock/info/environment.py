@@ -1,0 +1,92 @@
+"""An installation on a machine: versions, processor, memory, codecs and plug-ins."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+
+import penstock
+from penstock import _native
+from penstock.codecs import Codec, Promise, find, names, parse_format
+from penstock.codecs.table import BUILTIN, ENTRY_POINT_GROUP, plug_ins
+from penstock.machine import Machine, this_machine
+
+
+@dataclass(frozen=True, slots=True)
+class CodecSummary:
+    """A codec as a user sees it."""
+
+    name: str
+    extensions: tuple[str, ...]
+    can_encode: bool
+    lossless: bool
+    """Of the format written as the bare name."""
+    parameters: tuple[str, ...]
+    """What may follow the name: words, and keys as `q=…`."""
+    built_in: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PlugIn:
+    """An entry point of an installed package."""
+
+    name: str
+    package: str
+    target: str
+    status: str
+    """"in use", or why it is not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """What `penstock info` prints."""
+
+    version: str
+    python: str
+    machine: Machine
+    libraries: dict[str, str]
+    codecs: tuple[CodecSummary, ...]
+    plug_ins: tuple[PlugIn, ...]
+
+
+def environment() -> Environment:
+    """Look at this installation and this machine."""
+    return Environment(
+        version=penstock.__version__,
+        python=f"{platform.python_implementation()} {platform.python_version()}",
+        machine=this_machine(),
+        libraries=dict(_native.library_versions()),
+        codecs=tuple(_summary(find(name)) for name in names()),
+        plug_ins=tuple(_plug_ins()),
+    )
+
+
+def _summary(codec: Codec) -> CodecSummary:
+    words: list[str] = []
+    for key, parameter in codec.parameters.items():
+        words += parameter.bare or (f"{key}=…",)
+    return CodecSummary(
+        name=codec.name,
+        extensions=codec.extensions,
+        can_encode=codec.can_encode,
+        lossless=codec.promise(parse_format(codec.name)) is Promise.EXACT,
+        parameters=tuple(words),
+        built_in=codec in BUILTIN,
+    )
+
+
+def _plug_ins() -> list[PlugIn]:
+    found = []
+    for point in entry_points(group=ENTRY_POINT_GROUP):
+        package = f"{point.dist.name} {point.dist.version}" if point.dist else "unknown package"
+        found.append(PlugIn(point.name, package, point.value, _status_of(point)))
+    return found
+
+
+def _status_of(point: EntryPoint) -> str:
+    try:
+        codec = point.load()
+    except Exception as error:  # whatever a third party's module raises
+        return f"not loaded: {type(error).__name__}: {error}"
+    return "in use" if codec in plug_ins() else "not used: its name is taken"

@@ -1,0 +1,39 @@
+"""What an image file says about itself, found without decoding it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+import numpy as np
+
+from penstock.codecs import ImageInfo, inspect
+from penstock.errors import CodecError
+from penstock.files import read_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class ImageSummary:
+    """An image file: its header, its size, and what it saves against plain pixels."""
+
+    path: str
+    image: ImageInfo
+    file_bytes: int
+    pixel_bytes: int
+
+    @property
+    def ratio(self) -> float:
+        """Bytes of decoded pixels per byte of the file."""
+        return self.pixel_bytes / self.file_bytes
+
+
+def describe_image(path: str | os.PathLike[str]) -> ImageSummary:
+    """Read the header of an image file; content decides what it is."""
+    name = os.fsdecode(path)
+    data = read_bytes(name)
+    try:
+        info = inspect(data)
+    except CodecError as error:
+        raise CodecError(error.what, where=f"{name}: {error.where}", fix=error.fix, code=error.code) from error
+    pixel_bytes = int(np.prod(info.shape)) * np.dtype(info.dtype).itemsize
+    return ImageSummary(name, info, len(data), pixel_bytes)
