@@ -16,6 +16,8 @@
 #include "bindings/convert.h"
 #include "bindings/register.h"
 #include "codecs/decode.h"
+#include "codecs/jpeg.h"
+#include "codecs/jpeg_header.h"
 #include "codecs/libraries.h"
 #include "codecs/table.h"
 
@@ -146,6 +148,21 @@ nb::bytes encode(nb::handle object, const std::string& codec_name, ParameterList
     return to_bytes(encoded);
 }
 
+nb::bytes transcode_jpeg(nb::handle object, ParameterList parameters, std::uint64_t max_pixels) {
+    const BorrowedBytes data(object);
+    ByteBuffer encoded;
+    {
+        const nb::gil_scoped_release unlocked;
+        encoded = jpeg::transcode(data.view(), Parameters(std::move(parameters)), max_pixels);
+    }
+    return to_bytes(encoded);
+}
+
+std::vector<std::size_t> jpeg_restart_offsets(nb::handle object) {
+    const BorrowedBytes data(object);
+    return jpeg::restart_offsets(data.view());
+}
+
 }  // namespace
 
 void register_codecs(nb::module_& module) {
@@ -183,6 +200,9 @@ void register_codecs(nb::module_& module) {
                nb::sig("def decode_counted(data: penstock.types.Buffer, region: penstock.types.Region | None = None, "
                        "scale: int = 1) -> tuple[penstock.types.Pixels, int, int]"));
     module.def("encode", &encode, nb::arg("pixels"), nb::arg("codec"), nb::arg("parameters"));
+    module.def("transcode_jpeg", &transcode_jpeg, nb::arg("data"), nb::arg("parameters"),
+               nb::arg("max_pixels") = max_pixels);
+    module.def("jpeg_restart_offsets", &jpeg_restart_offsets, nb::arg("data"));
 }
 
 }  // namespace penstock::bindings

@@ -5,6 +5,7 @@
 
 namespace penstock {
 
+const Codec& jpeg_codec() noexcept;
 const Codec& raw_codec() noexcept;
 const Codec& webp_codec() noexcept;
 

@@ -5,6 +5,7 @@ from penstock.codecs.contract import Codec, DecodeOptions, ImageInfo, Promise
 from penstock.codecs.format import Format
 from penstock.codecs.formats import parse_format, parse_formats, parse_mix
 from penstock.codecs.table import codec_for, find, names
+from penstock.codecs.transcode import transcode
 
 __all__ = [
     "Codec",
@@ -22,4 +23,5 @@ __all__ = [
     "parse_format",
     "parse_formats",
     "parse_mix",
+    "transcode",
 ]

@@ -14,6 +14,7 @@ from functools import cache
 from importlib.metadata import entry_points
 
 from penstock.codecs.contract import Codec
+from penstock.codecs.jpeg import JPEG
 from penstock.codecs.raw import RAW
 from penstock.codecs.webp import WEBP
 from penstock.errors import ArgumentError, CodecError
@@ -21,7 +22,7 @@ from penstock.types import Buffer
 
 ENTRY_POINT_GROUP = "penstock.codecs"
 
-BUILTIN: tuple[Codec, ...] = (RAW, WEBP)
+BUILTIN: tuple[Codec, ...] = (JPEG, RAW, WEBP)
 
 
 def find(name: str) -> Codec:

@@ -9,7 +9,17 @@ import pytest
 from penstock.codecs import Codec, find
 from penstock.testing.codec import CHECKS
 
-FORMATS = ["raw", "webp", "webp:q=30:method=0", "webp:lossless"]
+FORMATS = [
+    "jpeg",
+    "jpeg:progressive",
+    "jpeg:q=60:subsampling=444",
+    "jpeg:restart:optimize",
+    "jpeg:subsampling=422:progressive:restart",
+    "raw",
+    "webp",
+    "webp:lossless",
+    "webp:q=30:method=0",
+]
 
 
 @pytest.mark.parametrize("format_text", FORMATS)

@@ -1,0 +1,60 @@
+// `jpeg`: the codec's face. Decoding, encoding and transcoding have a file each, on libjpeg-turbo.
+#include "codecs/jpeg.h"
+
+#include "codecs/builtin.h"
+#include "codecs/jpeg_header.h"
+
+namespace penstock {
+
+namespace {
+
+std::string_view color_name(jpeg::Color color) {
+    switch (color) {
+        case jpeg::Color::grey: return "grey";
+        case jpeg::Color::cmyk: return "cmyk";
+        case jpeg::Color::ycck: return "ycck";
+        default: return "rgb";
+    }
+}
+
+class JpegCodec final : public Codec {
+  public:
+    std::string_view name() const noexcept override { return "jpeg"; }
+
+    bool sniff(ByteView data) const noexcept override {
+        return data.size() >= 3 && data[0] == 0xFF && data[1] == 0xD8 && data[2] == 0xFF;
+    }
+
+    ImageInfo inspect(ByteView data) const override {
+        const jpeg::Header header = jpeg::read_header(data);
+        ImageInfo info;
+        info.shape = {header.height, header.width, static_cast<std::uint8_t>(header.num_components == 1 ? 1 : 3), 1};
+        info.depth = 8;
+        info.orientation = header.orientation;
+        info.lossless = false;
+        info.color = color_name(header.color);
+        info.variant = header.progressive ? "progressive" : "baseline";
+        return info;
+    }
+
+    bool can_scale(std::uint32_t scale) const noexcept override {
+        return scale == 1 || scale == 2 || scale == 4 || scale == 8;
+    }
+
+    void decode(ByteView data, const ImageInfo& info, const DecodeOptions& options, ImageView out) const override {
+        jpeg::decode(data, info, options, out);
+    }
+
+    ByteBuffer encode(ConstImageView pixels, const Parameters& parameters) const override {
+        return jpeg::encode(pixels, parameters);
+    }
+};
+
+}  // namespace
+
+const Codec& jpeg_codec() noexcept {
+    static const JpegCodec codec;
+    return codec;
+}
+
+}  // namespace penstock

@@ -1,0 +1,167 @@
+// Decoding: the whole image straight into the caller's rows, or a window of it that is a little wider than the region,
+// because a pixel at the edge of what libjpeg puts out is upsampled without its neighbour.
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "codecs/jpeg.h"
+#include "codecs/jpeg_library.h"
+
+namespace penstock::jpeg {
+
+namespace {
+
+constexpr std::uint32_t kRowsPerCall = 16;  // the most that an MCU row puts out
+
+/// Pixels that libjpeg is asked for; it skips rows above and stops below.
+struct Window {
+    JDIMENSION left = 0;
+    JDIMENSION width = 0;
+    JDIMENSION top = 0;
+    JDIMENSION height = 0;
+};
+
+bool is_subsampled(const jpeg_decompress_struct& info) {
+    for (int i = 0; i < info.num_components; ++i) {
+        if (info.comp_info[i].h_samp_factor != info.max_h_samp_factor) return true;
+    }
+    return false;
+}
+
+// Smoothing fills in coefficients that a progressive file never sent, from blocks all around: those files, which are
+// not complete, are decoded whole.
+bool will_be_smoothed(const jpeg_decompress_struct& info) {
+    if (!info.progressive_mode || info.coef_bits == nullptr) return false;
+    for (int i = 0; i < info.num_components; ++i) {
+        for (int k = 1; k < DCTSIZE2; ++k) {
+            if (info.coef_bits[i][k] != 0) return true;
+        }
+    }
+    return false;
+}
+
+void check_agreement(const jpeg_decompress_struct& info, const ImageInfo& seen) {
+    const int channels = info.num_components == 1 ? 1 : 3;
+    if (info.image_width == seen.shape.width && info.image_height == seen.shape.height &&
+        channels == seen.shape.channels) {
+        return;
+    }
+    throw Error(ErrorCode::corrupt, "jpeg has two headers that disagree", "header of the jpeg data",
+                "the file is damaged: restore it from its source");
+}
+
+void set_output(jpeg_decompress_struct& info, const DecodeOptions& options) {
+    info.scale_num = 1;
+    info.scale_denom = options.scale;
+    info.dct_method = options.fast ? JDCT_IFAST : JDCT_ISLOW;
+    info.do_fancy_upsampling = options.fast ? FALSE : TRUE;
+    info.out_color_space = JCS_RGB;
+    if (info.num_components == 1) info.out_color_space = JCS_GRAYSCALE;
+    if (info.num_components == 4) info.out_color_space = JCS_CMYK;
+}
+
+// What to ask of libjpeg for `region`, before it rounds the left side down to an MCU.
+Window window_for(const jpeg_decompress_struct& info, const Region& region) {
+    if (will_be_smoothed(info)) return {0, info.output_width, 0, info.output_height};
+    const JDIMENSION margin = is_subsampled(info) ? 2 : 0;
+    const JDIMENSION left = std::max(region.x, margin) - margin;
+    const JDIMENSION right = std::min(region.x + region.width + margin, info.output_width);
+    return {left, right - left, region.y, region.height};
+}
+
+/// A pixel as Pillow's `convert("RGB")` makes it of CMYK, which every JPEG stores inverted.
+void cmyk_to_rgb(const std::uint8_t* cmyk, std::uint8_t* rgb, std::size_t num_pixels) {
+    for (std::size_t i = 0; i < num_pixels; ++i) {
+        const unsigned light = cmyk[4 * i + 3];
+        for (std::size_t c = 0; c < 3; ++c) {
+            const unsigned product = (255U - cmyk[4 * i + c]) * light + 128;
+            rgb[3 * i + c] = static_cast<std::uint8_t>(light - ((product + (product >> 8)) >> 8));
+        }
+    }
+}
+
+void read_rows(jpeg_decompress_struct& info, std::uint8_t* first, std::size_t stride, JDIMENSION num_rows) {
+    std::array<JSAMPROW, kRowsPerCall> rows;
+    while (num_rows > 0) {
+        const JDIMENSION wanted = std::min(num_rows, kRowsPerCall);
+        for (JDIMENSION i = 0; i < wanted; ++i) rows[i] = first + i * stride;
+        const JDIMENSION done = jpeg_read_scanlines(&info, rows.data(), wanted);
+        first += done * stride;
+        num_rows -= done;
+    }
+}
+
+/// Rows that are wider than the region, or not yet RGB, pass through a few rows of scratch.
+struct ThroughScratch {
+    const Window& window;
+    const Region& region;
+    ImageView out;
+    std::uint8_t* scratch;
+    std::size_t stride;
+
+    void read(jpeg_decompress_struct& info) const {
+        const auto pixel_bytes = static_cast<std::size_t>(info.output_components);
+        const std::size_t skipped = (region.x - window.left) * pixel_bytes;
+        for (JDIMENSION y = window.top; y < region.y + region.height;) {
+            const JDIMENSION num_rows = std::min(region.y + region.height - y, kRowsPerCall);
+            read_rows(info, scratch, stride, num_rows);
+            for (JDIMENSION i = 0; i < num_rows; ++i, ++y) {
+                if (y < region.y) continue;
+                const std::uint8_t* source = scratch + i * stride + skipped;
+                std::uint8_t* target = out.row(y - region.y);
+                if (info.out_color_space == JCS_CMYK) {
+                    cmyk_to_rgb(source, target, region.width);
+                } else {
+                    std::memcpy(target, source, region.width * pixel_bytes);
+                }
+            }
+        }
+    }
+};
+
+// libjpeg moves the left side down to an MCU and widens accordingly.
+void crop(jpeg_decompress_struct& info, Window& window) {
+    if (window.width != info.output_width) jpeg_crop_scanline(&info, &window.left, &window.width);
+    if (window.top != 0) jpeg_skip_scanlines(&info, window.top);
+}
+
+DecodeCounters count_units(const jpeg_decompress_struct& info, const Window& window, std::uint32_t scale) {
+    const auto across = static_cast<JDIMENSION>(info.num_components == 1 ? 1 : info.max_h_samp_factor) * DCTSIZE;
+    const auto down = static_cast<JDIMENSION>(info.num_components == 1 ? 1 : info.max_v_samp_factor) * DCTSIZE;
+    const auto units = [scale](JDIMENSION begin, JDIMENSION end, JDIMENSION side, JDIMENSION size) -> std::uint64_t {
+        const JDIMENSION last = std::min(end * scale, side);
+        return (last + size - 1) / size - begin * scale / size;
+    };
+    const std::uint64_t total =
+        units(0, info.image_width, info.image_width, across) * units(0, info.image_height, info.image_height, down);
+    return {total, units(window.left, window.left + window.width, info.image_width, across) *
+                       units(window.top, window.top + window.height, info.image_height, down)};
+}
+
+}  // namespace
+
+void decode(ByteView data, const ImageInfo& seen, const DecodeOptions& options, ImageView out) {
+    Decompressor decompressor(data);
+    jpeg_decompress_struct& info = decompressor.info();
+    decompressor.read_header();
+    check_agreement(info, seen);
+    set_output(info, options);
+    decompressor.run([&] { jpeg_start_decompress(&info); });
+    if (jpeg_has_multiple_scans(&info)) decompressor.check_complete();
+
+    const Region region = options.region.value_or(Region{0, 0, info.output_height, info.output_width});
+    Window window = window_for(info, region);
+    decompressor.run([&] { crop(info, window); });
+    if (window.left == region.x && window.width == region.width && window.top == region.y &&
+        info.out_color_space != JCS_CMYK) {
+        decompressor.run([&] { read_rows(info, out.data, out.row_stride, region.height); });
+    } else {
+        const std::size_t stride = std::size_t{window.width} * static_cast<std::size_t>(info.output_components);
+        ByteBuffer scratch(stride * kRowsPerCall);
+        const ThroughScratch rows{window, region, out, scratch.data(), stride};
+        decompressor.run([&] { rows.read(info); });
+    }
+    if (options.counters != nullptr) *options.counters = count_units(info, window, options.scale);
+}
+
+}  // namespace penstock::jpeg

@@ -1,0 +1,66 @@
+// Lossless transcoding: coefficients are moved, never computed.
+#include <cstring>
+
+#include "codecs/decode.h"
+#include "codecs/jpeg.h"
+#include "codecs/jpeg_library.h"
+#include "codecs/table.h"
+
+namespace penstock::jpeg {
+
+namespace {
+
+constexpr int kApp2 = JPEG_APP0 + 2;
+constexpr unsigned kWholeSegment = 0xFFFF;
+
+void keep_segments(jpeg_decompress_struct& source) {
+    jpeg_save_markers(&source, JPEG_COM, kWholeSegment);
+    for (int i = 0; i < 16; ++i) jpeg_save_markers(&source, JPEG_APP0 + i, kWholeSegment);
+}
+
+// The index of a file of several images (MPO) points at bytes that are not carried over.
+bool is_stale(const jpeg_marker_struct& segment) {
+    return segment.marker == kApp2 && segment.data_length >= 4 && std::memcmp(segment.data, "MPF\0", 4) == 0;
+}
+
+void write_segments(jpeg_compress_struct& target, const jpeg_decompress_struct& source) {
+    for (const jpeg_marker_struct* segment = source.marker_list; segment != nullptr; segment = segment->next) {
+        if (is_stale(*segment)) continue;
+        jpeg_write_marker(&target, segment->marker, segment->data, segment->data_length);
+    }
+}
+
+void set_coding(jpeg_compress_struct& target, const Parameters& parameters) {
+    target.optimize_coding = TRUE;  // the source's tables may lack codes that restarting the DC prediction needs
+    target.restart_in_rows = parameters.flag("restart") ? 1 : 0;
+    if (parameters.flag("progressive")) jpeg_simple_progression(&target);
+    // JFIF and Adobe segments are among those copied, so that colour is told in the source's own words.
+    target.write_JFIF_header = FALSE;
+    target.write_Adobe_marker = FALSE;
+}
+
+}  // namespace
+
+ByteBuffer transcode(ByteView data, const Parameters& parameters, std::uint64_t max_pixels) {
+    (void)inspect_image(*find_codec("jpeg"), data, max_pixels);
+    Decompressor decompressor(data);
+    jpeg_decompress_struct& source = decompressor.info();
+    jvirt_barray_ptr* coefficients = nullptr;
+    decompressor.run([&] { keep_segments(source); });
+    decompressor.read_header();
+    decompressor.run([&] { coefficients = jpeg_read_coefficients(&source); });
+    if (jpeg_has_multiple_scans(&source)) decompressor.check_complete();
+
+    Compressor compressor;
+    jpeg_compress_struct& target = compressor.info();
+    compressor.run([&] {
+        jpeg_copy_critical_parameters(&source, &target);
+        set_coding(target, parameters);
+        jpeg_write_coefficients(&target, coefficients);
+        write_segments(target, source);
+        jpeg_finish_compress(&target);
+    });
+    return compressor.take();
+}
+
+}  // namespace penstock::jpeg

@@ -1,0 +1,49 @@
+"""From JPEG to JPEG without touching a pixel."""
+
+from __future__ import annotations
+
+from penstock import _native
+from penstock.codecs.contract import DEFAULT_MAX_PIXELS
+from penstock.codecs.format import Format
+from penstock.codecs.formats import parse_format
+from penstock.codecs.table import codec_for
+from penstock.errors import ArgumentError
+from penstock.types import Buffer
+
+
+def transcode(data: Buffer, format: str | Format, *, max_pixels: int = DEFAULT_MAX_PIXELS) -> bytes:
+    """Write a JPEG's own coefficients in another coding; decoded pixels, EXIF, ICC and comments stay the same.
+
+    Bare "jpeg" keeps the bytes. "jpeg:optimize" makes Huffman tables for the image, "jpeg:progressive" orders it
+    coarse to fine, "jpeg:restart" puts a restart marker before every MCU row; the last two optimise as well. Of a file
+    with several images (MPO) the first is kept.
+
+    >>> import numpy, penstock
+    >>> data = penstock.encode(numpy.arange(64, dtype=numpy.uint8).reshape(8, 8), "jpeg")
+    >>> smaller = transcode(data, "jpeg:optimize")
+    >>> len(smaller) < len(data), bool((penstock.decode(smaller) == penstock.decode(data)).all())
+    (True, True)
+    """
+    parsed = parse_format(format) if isinstance(format, str) else format
+    _check(codec_for(data).name, parsed)
+    if not parsed.parameters:
+        return bytes(data)
+    return _native.transcode_jpeg(data, list(parsed.parameters), max_pixels)
+
+
+def _check(source: str, target: Format) -> None:
+    if source != "jpeg" or target.codec != "jpeg":
+        raise ArgumentError(
+            f"{source} cannot become {target} without decoding: only jpeg is transcoded, and only to jpeg",
+            where="format",
+            fix="use encode(decode(data), format)",
+            code=130,
+        )
+    for key in ("q", "subsampling"):
+        if target.get(key) is not None:
+            raise ArgumentError(
+                f"{key}={target.get(key)} changes pixels, a transcode does not",
+                where="format",
+                fix=f"leave {key} away, or use encode(decode(data), format) to encode anew with loss",
+                code=130,
+            )
