@@ -1,0 +1,61 @@
+# Everything a person types. Each target makes the machine ready first (scripts/setup.py), in silence when it is.
+# VENV and PYTHON choose another environment: make test VENV=.venv-3.13 PYTHON=python3.13
+PYTHON ?= python3
+VENV ?= .venv
+JOBS ?= $(shell nproc)
+BASE ?=
+PYTEST_ARGS ?=
+
+SETUP := @$(PYTHON) -m scripts.setup --venv $(VENV)
+RUN := $(VENV)/bin/python
+TOOL := $(VENV)/bin
+NATIVE = $(shell find native fuzz -name '*.h' -o -name '*.cpp' 2>/dev/null)
+
+.DEFAULT_GOAL := help
+.PHONY: help setup build demo test test-touched test-all lint format stubs fuzz bench wheel clean
+
+help:            ## this list
+	@sed -n 's/^\([a-z-]*\): *\(## .*\)/\1 \2/p' Makefile | awk -F ' ## ' '{ printf "make %-14s%s\n", $$1, $$2 }'
+
+setup:           ## system libraries, .venv, everything that tests and linters need
+	$(SETUP) torch test bench dev package
+
+build:           ## the extension, if native/ changed
+	$(SETUP) package
+
+test:            ## the fast tier: minutes at first, seconds later
+	$(SETUP) torch test package
+	@$(RUN) -m pytest -n $(JOBS) -m "not long" $(PYTEST_ARGS)
+
+test-touched:    ## the part of the long tier that a change touches (BASE=revision to compare with)
+	$(SETUP) torch test wheel package
+	@$(RUN) -m scripts.touched $(if $(BASE),--base $(BASE)) -- -n $(JOBS) $(PYTEST_ARGS)
+
+test-all:        ## both tiers: faults, fuzzing, soak, the wheel
+	$(SETUP) torch test bench wheel package
+	@$(RUN) -m pytest -n $(JOBS) $(PYTEST_ARGS)
+
+lint:            ## ruff, mypy, clang-format; changes nothing
+	$(SETUP) torch test bench dev package
+	@$(TOOL)/ruff check -q .
+	@$(TOOL)/ruff format --check -q .
+	@$(TOOL)/mypy --no-error-summary
+	@$(TOOL)/clang-format --dry-run -Werror $(NATIVE)
+
+format:          ## rewrite files the way lint wants them
+	$(SETUP) dev
+	@$(TOOL)/ruff check -q --fix .
+	@$(TOOL)/ruff format -q .
+	@$(TOOL)/clang-format -i $(NATIVE)
+
+stubs:           ## write src/penstock/_native.pyi from the extension
+	$(SETUP) package
+	@$(RUN) -m nanobind.stubgen -q -m penstock._native -o src/penstock/_native.pyi
+
+wheel:           ## dist/*.whl with the system libraries inside
+	$(SETUP) build wheel
+	@$(RUN) -m scripts.wheel --out dist
+
+clean:           ## what builds and tests left behind; the environment stays
+	@rm -rf build dist $(VENV)/.stamps/package .demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@find . -name __pycache__ -type d -not -path './.venv*' -prune -exec rm -rf {} +

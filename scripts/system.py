@@ -1,0 +1,78 @@
+"""System packages that a build needs: finds what is missing and installs it with apt, or says the one line to run."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+# pkg-config modules that CMakeLists.txt asks for, and the package that has each (the same on Debian and Ubuntu).
+LIBRARIES = {
+    "libdeflate": "libdeflate-dev",
+    "libjpeg": "libjpeg-dev",
+    "libwebp": "libwebp-dev",
+    "libxxhash": "libxxhash-dev",
+    "spng": "libspng-dev",
+}
+
+
+class SetupError(Exception):
+    """What stops set-up, as one message for the person at the terminal."""
+
+
+def missing_packages() -> list[str]:
+    """Packages to install before the extension can be built and a virtual environment made."""
+    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    packages = []
+    if shutil.which("c++") is None:
+        packages.append("g++")
+    if not Path(sysconfig.get_path("include"), "Python.h").is_file():
+        packages.append(f"{version}-dev")
+    if not _has_module("ensurepip"):
+        packages.append(f"{version}-venv")
+    if shutil.which("pkg-config") is None:
+        return [*packages, "pkg-config", *LIBRARIES.values()]
+    return packages + [package for module, package in LIBRARIES.items() if not _has_library(module)]
+
+
+def install_command(packages: list[str]) -> str:
+    """The line a person would type.
+
+    >>> install_command(["libspng-dev", "pkg-config"])
+    'sudo apt-get install -y libspng-dev pkg-config'
+    """
+    return f"sudo apt-get install -y {' '.join(packages)}"
+
+
+def apt_prefix() -> list[str]:
+    """How apt may be called here: as root, through sudo without a password, or not at all (SetupError)."""
+    if shutil.which("apt-get") is None:
+        raise SetupError(
+            "system libraries are missing and this is neither Debian nor Ubuntu\n"
+            f"  fix:   install what provides these pkg-config modules: {', '.join(LIBRARIES)}"
+        )
+    if os.geteuid() == 0:
+        return []
+    if shutil.which("sudo") and subprocess.run(["sudo", "-n", "true"], capture_output=True).returncode == 0:
+        return ["sudo", "-n"]
+    raise SetupError(
+        f"system packages are missing, and this is not root\n  fix:   {install_command(missing_packages())}"
+    )
+
+
+def apt_commands(packages: list[str]) -> list[list[str]]:
+    """Commands that install the packages; the first alone is enough where apt's lists are fresh."""
+    prefix = [*apt_prefix(), "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-q"]
+    install = [*prefix, "install", "-y", "--no-install-recommends", *packages]
+    return [install, [*prefix, "update"], install]
+
+
+def _has_library(module: str) -> bool:
+    return subprocess.run(["pkg-config", "--exists", module], capture_output=True).returncode == 0
+
+
+def _has_module(name: str) -> bool:
+    return subprocess.run([sys.executable, "-c", f"import {name}"], capture_output=True).returncode == 0

@@ -1,0 +1,93 @@
+"""Runs the part of the long test tier that a change touches.
+
+python -m scripts.touched [--base REVISION] [-- pytest arguments]
+
+A change is what differs from the base, files not committed yet included. The base is where this branch left
+origin/main; on main itself, where nothing differs from it, the last commit's parent.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from argparse import ArgumentParser
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Files (a `*` also matches `/`) and the long tests that a change of theirs calls for."""
+
+    files: tuple[str, ...]
+    tests: tuple[str, ...]
+
+
+RULES = (
+    Rule(("native/*", "CMakeLists.txt"), ("tests/hostile", "tests/parity", "tests/stress", "tests/story")),
+    Rule(("src/penstock/codecs/*", "fuzz/*"), ("tests/hostile", "tests/parity")),
+    Rule(("pyproject.toml", "requirements/*", "scripts/system.py", "scripts/wheel.py"), ("tests/story",)),
+)
+
+
+def main(arguments: list[str]) -> int:
+    """Select and run; 0 also when the change touches nothing of the long tier."""
+    parser = ArgumentParser(description="Run the long tests that a change touches.")
+    parser.add_argument("--base", default=None, help="revision to compare with")
+    parser.add_argument("pytest_arguments", nargs="*")
+    options = parser.parse_args(arguments)
+    base = options.base or find_base()
+    tests = [test for test in long_tests(changed_files(base)) if (ROOT / test).exists()]
+    if not tests or _run_pytest(["--collect-only", "-q", *tests], quiet=True) != 0:
+        print(f"test-touched: the change since {base[:12]} touches nothing of the long tier")
+        return 0
+    print(f"test-touched: since {base[:12]}: {' '.join(tests)}", flush=True)
+    return _run_pytest([*options.pytest_arguments, *tests])
+
+
+def long_tests(changed: list[str]) -> list[str]:
+    """Folders and files whose long tests the changed files call for.
+
+    >>> long_tests(["requirements/pins.txt", "README.md"])
+    ['tests/story']
+    >>> long_tests(["tests/unit/test_layers.py"])
+    ['tests/unit/test_layers.py']
+    """
+    tests = {file for file in changed if fnmatch(file, "tests/*test_*.py")}
+    for rule in RULES:
+        if any(fnmatch(file, pattern) for file in changed for pattern in rule.files):
+            tests.update(rule.tests)
+    return sorted(test for test in tests if not any(str(parent) in tests for parent in Path(test).parents))
+
+
+def find_base() -> str:
+    """The commit that this work started from."""
+    head = _git("rev-parse", "HEAD")
+    fork = _git("merge-base", "HEAD", "origin/main")
+    if fork and fork != head:
+        return fork
+    # A tree without a parent commit (a shallow clone, the very first commit) is new as a whole.
+    return _git("rev-parse", "--verify", "HEAD~1") or _git("hash-object", "-t", "tree", "/dev/null")
+
+
+def changed_files(base: str) -> list[str]:
+    """Paths that differ from `base`, committed or not."""
+    names = _git("diff", "--name-only", base).splitlines()
+    return sorted({*names, *_git("ls-files", "--others", "--exclude-standard").splitlines()})
+
+
+def _git(*arguments: str) -> str:
+    done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True)
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def _run_pytest(arguments: list[str], *, quiet: bool = False) -> int:
+    command = [sys.executable, "-m", "pytest", "-m", "long", *arguments]
+    return subprocess.run(command, cwd=ROOT, stdout=subprocess.DEVNULL if quiet else None).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
