@@ -5,6 +5,7 @@ NB_MODULE(_native, module) {
     bindings::register_errors(module);
     bindings::register_base(module);
     bindings::register_codecs(module);
+    bindings::register_pixels(module);
     bindings::register_storage(module);
     bindings::register_engine(module);
 }
