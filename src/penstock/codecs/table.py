@@ -16,13 +16,14 @@ from importlib.metadata import entry_points
 from penstock.codecs.contract import Codec
 from penstock.codecs.jpeg import JPEG
 from penstock.codecs.raw import RAW
+from penstock.codecs.tiff import TIFF
 from penstock.codecs.webp import WEBP
 from penstock.errors import ArgumentError, CodecError
 from penstock.types import Buffer
 
 ENTRY_POINT_GROUP = "penstock.codecs"
 
-BUILTIN: tuple[Codec, ...] = (JPEG, RAW, WEBP)
+BUILTIN: tuple[Codec, ...] = (JPEG, RAW, TIFF, WEBP)
 
 
 def find(name: str) -> Codec:
