@@ -1,0 +1,116 @@
+// Arithmetic of Weir that the plain decoder and the encoder share: zigzag, colour, and the rows that predict.
+// Everything is modulo 2^N, N being the bits of `Sample`.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "codecs/weir.h"
+
+namespace penstock::weir {
+
+template <typename Sample>
+inline constexpr std::uint32_t kBits = 8 * sizeof(Sample);
+
+template <typename Sample>
+constexpr Sample zigzag(Sample residual) noexcept {
+    using Signed = std::make_signed_t<Sample>;
+    const auto value = static_cast<Signed>(residual);
+    return static_cast<Sample>((residual << 1) ^ (value >> (kBits<Sample> - 1)));
+}
+
+template <typename Sample>
+constexpr Sample unzigzag(Sample z) noexcept {
+    return static_cast<Sample>((z >> 1) ^ (0 - (z & 1)));
+}
+
+/// Half of a sample taken as a signed number, towards minus infinity.
+template <typename Sample>
+constexpr Sample half_signed(Sample value) noexcept {
+    return static_cast<Sample>(static_cast<std::make_signed_t<Sample>>(value) >> 1);
+}
+
+template <typename Sample>
+struct Rgb {
+    Sample r, g, b;
+};
+
+/// Planes 0, 1, 2 of a pixel.
+template <typename Sample>
+struct Pqs {
+    Sample p, q, s;
+};
+
+template <typename Sample>
+inline constexpr Sample kHalf = static_cast<Sample>(1U << (kBits<Sample> - 1));
+
+template <int transform, typename Sample>
+constexpr Rgb<Sample> to_rgb(Pqs<Sample> in) noexcept {
+    static_assert(transform >= 0 && transform <= 3);
+    constexpr Sample half = kHalf<Sample>;
+    const auto wrap = [](auto value) { return static_cast<Sample>(value); };
+    if constexpr (transform == 0) {
+        return {in.q, in.p, in.s};
+    } else if constexpr (transform == 2) {
+        const Sample orange = wrap(in.q - half);
+        const Sample green = wrap(in.s - half);
+        const Sample t = wrap(in.p - half_signed(green));
+        const Sample b = wrap(t - half_signed(orange));
+        return {wrap(b + orange), wrap(green + t), b};
+    } else {
+        const Sample r = wrap(in.q + in.p - half);
+        const Sample from = transform == 1 ? in.p : wrap((r + in.p) >> 1);
+        return {r, in.p, wrap(in.s + from - half)};
+    }
+}
+
+template <int transform, typename Sample>
+constexpr Pqs<Sample> from_rgb(Rgb<Sample> in) noexcept {
+    static_assert(transform >= 0 && transform <= 3);
+    constexpr Sample half = kHalf<Sample>;
+    const auto wrap = [](auto value) { return static_cast<Sample>(value); };
+    if constexpr (transform == 0) {
+        return {in.g, in.r, in.b};
+    } else if constexpr (transform == 2) {
+        const Sample orange = wrap(in.r - in.b);
+        const Sample t = wrap(in.b + half_signed(orange));
+        const Sample green = wrap(in.g - t);
+        return {wrap(t + half_signed(green)), wrap(orange + half), wrap(green + half)};
+    } else {
+        const Sample from = transform == 1 ? in.g : wrap((in.r + in.g) >> 1);
+        return {in.g, wrap(in.r - in.g + half), wrap(in.b - from + half)};
+    }
+}
+
+/// A of the specification: `above` smoothed.
+template <typename Sample>
+void smooth_row(const Sample* above, Sample* out) noexcept {
+    Sample wide[kLanes + 2];
+    wide[0] = above[0];
+    for (std::uint32_t j = 0; j < kLanes; ++j) wide[j + 1] = above[j];
+    wide[kLanes + 1] = above[kLanes - 1];
+    for (std::uint32_t j = 0; j < kLanes; ++j) {
+        const std::uint32_t sides = (std::uint32_t{wide[j]} + wide[j + 2]) >> 1;
+        out[j] = static_cast<Sample>((sides + above[j] + 1) >> 1);
+    }
+}
+
+/// f of the specification; in modes 0 and 1 what is added to the residual itself.
+template <typename Sample>
+void predict_row(std::uint32_t mode, const Sample* above, Sample* f) noexcept {
+    Sample smooth[kLanes];
+    if (mode == 1 || mode >= 5) smooth_row(above, smooth);
+    for (std::uint32_t j = 0; j < kLanes; ++j) {
+        switch (mode) {
+            case 0:
+            case 3: f[j] = above[j]; break;
+            case 2: f[j] = 0; break;
+            case 4: f[j] = static_cast<Sample>(above[j] >> 1); break;
+            case 6: f[j] = static_cast<Sample>(smooth[j] >> 1); break;
+            case 7: f[j] = static_cast<Sample>(smooth[j] - (smooth[j] >> 2)); break;
+            default: f[j] = smooth[j]; break;
+        }
+    }
+}
+
+}  // namespace penstock::weir
