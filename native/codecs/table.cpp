@@ -9,6 +9,7 @@ namespace penstock {
 std::span<const Codec* const> all_codecs() noexcept {
     static const std::array codecs{
         &jpeg_codec(),
+        &l3_codec(),
         &raw_codec(),
         &webp_codec(),
     };

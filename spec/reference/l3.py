@@ -141,7 +141,7 @@ def decode_cell(cell: bytes, rows: int, columns: int, version: int) -> list[byte
 def predict_row(above: bytes, version: int) -> list[int]:
     """Predictions of a row from the row above it."""
     padded = b"\0" + above + b"\0"
-    return [predict(*padded[k : k + 3], version) for k in range(len(above))]
+    return [predict(padded[k], padded[k + 1], padded[k + 2], version) for k in range(len(above))]
 
 
 def predict(tl: int, t: int, tr: int, version: int) -> int:

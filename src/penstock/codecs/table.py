@@ -15,6 +15,7 @@ from importlib.metadata import entry_points
 
 from penstock.codecs.contract import Codec
 from penstock.codecs.jpeg import JPEG
+from penstock.codecs.l3 import L3
 from penstock.codecs.raw import RAW
 from penstock.codecs.tiff import TIFF
 from penstock.codecs.webp import WEBP
@@ -23,7 +24,13 @@ from penstock.types import Buffer
 
 ENTRY_POINT_GROUP = "penstock.codecs"
 
-BUILTIN: tuple[Codec, ...] = (JPEG, RAW, TIFF, WEBP)
+BUILTIN: tuple[Codec, ...] = (
+    JPEG,
+    L3,
+    RAW,
+    TIFF,
+    WEBP,
+)
 
 
 def find(name: str) -> Codec:
