@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from penstock.files import find_files
+from penstock.storage import find_files
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 

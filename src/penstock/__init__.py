@@ -2,6 +2,7 @@
 
 from penstock.codecs import ImageInfo, decode, encode, inspect
 from penstock.errors import ArgumentError, CodecError, PenstockError, StorageError
+from penstock.version import __version__
 
 __all__ = [
     "ArgumentError",
@@ -14,5 +15,3 @@ __all__ = [
     "encode",
     "inspect",
 ]
-
-__version__ = "0.1.0"

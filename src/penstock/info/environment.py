@@ -6,11 +6,11 @@ import platform
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 
-import penstock
 from penstock import _native
 from penstock.codecs import Codec, Promise, find, names, parse_format
 from penstock.codecs.table import BUILTIN, ENTRY_POINT_GROUP, plug_ins
 from penstock.machine import Machine, this_machine
+from penstock.version import __version__
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Environment:
 def environment() -> Environment:
     """Look at this installation and this machine."""
     return Environment(
-        version=penstock.__version__,
+        version=__version__,
         python=f"{platform.python_implementation()} {platform.python_version()}",
         machine=this_machine(),
         libraries=dict(_native.library_versions()),

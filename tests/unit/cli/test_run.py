@@ -154,5 +154,5 @@ def test_what_follows_two_dashes_is_not_ours(cli: Call) -> None:
     answer = cli("info", "--", "--json")
 
     assert answer.status == 1
-    assert "could not read '--json'" in answer.stderr
+    assert "where: --json" in answer.stderr
     assert answer.stdout == ""

@@ -1,0 +1,120 @@
+"""The arrow of ARCHITECTURE.md: imports point one way, without circles, and each privilege has one place."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.import_graph import PACKAGE, ROOT, calls_in, find_circle, imports_of, inner_graph, modules
+
+# A folder (or module at the top) may use what stands in the rows above its own, and nothing beside it in its row.
+LAYERS = (
+    ("errors", "types", "version", "_native"),
+    ("machine",),
+    ("codecs", "storage", "pixels"),
+    ("records",),
+    ("order",),
+    ("load",),
+    ("kernels",),
+    ("torch", "jax"),
+    ("info", "synth", "bench", "profile"),
+    ("plan",),
+    ("build", "export", "doctor", "lab"),
+    ("report",),
+    ("testing",),
+    ("cli",),
+    ("__main__",),
+)
+RANKS = {folder: rank for rank, row in enumerate(LAYERS) for folder in row}
+
+# What only some places may import: the package, and who may.
+PRIVILEGES = {
+    "torch": ("penstock.torch", "penstock.kernels"),
+    "triton": ("penstock.kernels",),
+    "jax": ("penstock.jax",),
+    "typer": ("penstock.cli",),
+    "rich": ("penstock.cli",),
+    "tifffile": ("penstock.codecs.tiff",),
+    "imagecodecs": ("penstock.codecs.tiff",),
+    "PIL": (),
+    "cv2": (),
+    "threading": (),
+    "multiprocessing": (),
+    "concurrent": (),
+    "pickle": (),
+}
+
+MODULES = sorted(modules())
+
+
+def folder_of(module: str) -> str:
+    """The place of a module in the layers; the package itself has none.
+
+    >>> folder_of("penstock.codecs.table"), folder_of("penstock")
+    ('codecs', '')
+    """
+    return module.split(".")[1] if "." in module else ""
+
+
+def is_under(module: str, places: tuple[str, ...]) -> bool:
+    """Whether a module is one of the places or inside one.
+
+    >>> is_under("penstock.cli.app", ("penstock.cli",)), is_under("penstock.client", ("penstock.cli",))
+    (True, False)
+    """
+    return any(module == place or module.startswith(f"{place}.") for place in places)
+
+
+def test_every_folder_has_a_place_in_the_layers() -> None:
+    placeless = {folder_of(module) for module in MODULES} - {""} - RANKS.keys()
+    assert not placeless, f"give {sorted(placeless)} a place in LAYERS, and in ARCHITECTURE.md"
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_imports_point_one_way(module: str) -> None:
+    own = folder_of(module)
+    if not own:
+        return  # penstock/__init__.py only hands names on
+    for imported in sorted(imports_of(module)):
+        if not is_under(imported, (PACKAGE,)):
+            continue
+        other = folder_of(imported)
+        if other == own:
+            continue
+        assert other or own in ("cli", "__main__"), f"{module} imports the facade: name the module that has it"
+        assert not other or RANKS[other] < RANKS[own], (
+            f"{module} may not use {imported}: '{other}' is not above '{own}'"
+        )
+
+
+def test_no_import_circles_lazy_ones_counted() -> None:
+    assert find_circle(inner_graph()) == []
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_special_imports_stay_in_their_place(module: str) -> None:
+    for imported in imports_of(module):
+        places = PRIVILEGES.get(imported.split(".")[0])
+        assert places is None or is_under(module, places), f"{module} imports {imported}; only {places} may"
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_only_the_command_line_prints(module: str) -> None:
+    if not is_under(module, ("penstock.cli",)):
+        assert not {"print", "sys.stdout.write", "sys.stderr.write"} & set(calls_in(module))
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_only_storage_opens_data_files(module: str) -> None:
+    # machine.py reads what the kernel says of itself; the command line closes its own streams.
+    if is_under(module, ("penstock.storage", "penstock.machine", "penstock.cli.run")):
+        return
+    opening = {"open", "read_bytes", "write_bytes", "read_text", "write_text", "fromfile", "tofile", "memmap"}
+    opened = {call for call in calls_in(module) if "." in call or call == "open"}
+    assert not {call for call in opened if call.split(".")[-1] in opening}
+
+
+def test_files_stay_readable_in_one_sitting() -> None:
+    folders = ("src", "native", "tests", "bench", "scripts", "spec", "fuzz")
+    files = [path for folder in folders for path in (ROOT / folder).rglob("*") if path.suffix in (".py", ".cpp", ".h")]
+    lengths = {str(path.relative_to(ROOT)): len(path.read_text(encoding="utf-8").splitlines()) for path in files}
+    assert {path: lines for path, lines in lengths.items() if lines > 800} == {}
