@@ -25,6 +25,15 @@ class PenstockError(Exception):
         self.fix = fix
         self.code = code
 
+    def within(self, place: str) -> PenstockError:
+        """The same error, with the larger place it happened in put before its own.
+
+        >>> PenstockError("it broke", where="byte 7").within("photo.jpg").where
+        'photo.jpg: byte 7'
+        """
+        where = f"{place}: {self.where}" if self.where else place
+        return type(self)(self.what, where=where, fix=self.fix, code=self.code)
+
     def __str__(self) -> str:
         lines = [self.what]
         if self.where:

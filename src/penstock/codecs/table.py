@@ -12,6 +12,7 @@ import difflib
 import warnings
 from functools import cache
 from importlib.metadata import entry_points
+from pathlib import PurePath
 
 from penstock.codecs.contract import Codec
 from penstock.codecs.jpeg import JPEG
@@ -50,6 +51,22 @@ def find(name: str) -> Codec:
     raise ArgumentError(
         f"there is no codec '{name}'", where="format", fix=f"{hint}known: {', '.join(names())}", code=130
     )
+
+
+def find_by_extension(path: str) -> Codec:
+    """The codec that writes files named like this. What a file *is* is asked of its content, by `codec_for`.
+
+    >>> find_by_extension("photos/cat.JPG").name
+    'jpeg'
+    """
+    ending = PurePath(path).suffix.lower()
+    writers = [codec for codec in (*BUILTIN, *plug_ins()) if codec.can_encode]
+    for codec in writers:
+        if ending in codec.extensions:
+            return codec
+    known = ", ".join(extension for codec in writers for extension in codec.extensions)
+    what = f"no codec writes files that end in '{ending}'" if ending else f"'{path}' has no ending that names a codec"
+    raise ArgumentError(what, where=path, fix=f"name the format, or use one of {known}", code=130)
 
 
 def names() -> list[str]:

@@ -34,6 +34,6 @@ def describe_image(path: str | os.PathLike[str]) -> ImageSummary:
     try:
         info = inspect(data)
     except CodecError as error:
-        raise CodecError(error.what, where=f"{name}: {error.where}", fix=error.fix, code=error.code) from error
+        raise error.within(name) from error
     pixel_bytes = int(np.prod(info.shape)) * np.dtype(info.dtype).itemsize
     return ImageSummary(name, info, len(data), pixel_bytes)

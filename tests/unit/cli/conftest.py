@@ -15,6 +15,7 @@ import pytest
 
 import penstock
 from penstock.cli.run import run
+from penstock.testing.codec import sample_image
 
 
 @dataclass(frozen=True)
@@ -69,4 +70,12 @@ def image(tmp_path: Path) -> Path:
     """A small raw image of 5×4 RGB pixels."""
     path = tmp_path / "image.raw"
     path.write_bytes(penstock.encode(np.arange(60, dtype=np.uint8).reshape(4, 5, 3), "raw"))
+    return path
+
+
+@pytest.fixture
+def photo(tmp_path: Path) -> Path:
+    """A small colour JPEG of 48×40 pixels."""
+    path = tmp_path / "photo.jpg"
+    path.write_bytes(penstock.encode(sample_image(40, 48, 3, "uint8"), "jpeg:q=90"))
     return path

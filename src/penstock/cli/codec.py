@@ -1,0 +1,197 @@
+"""`penstock codec`: single images, from any format to any."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from penstock.cli.group import add_command, new_group
+from penstock.cli.output import JsonOption, Output
+from penstock.codecs import Conversion, DecodeOptions, Format, convert, find, find_by_extension, parse_format
+from penstock.errors import ArgumentError, PenstockError, StorageError
+from penstock.storage import read_file, write_file
+from penstock.types import Region
+
+PIPE = "-"
+
+Input = Annotated[str, typer.Argument(metavar="IN", help="An image of any codec; - for stdin.")]
+Target = Annotated[str, typer.Argument(metavar="OUT", help="The file to write; - for stdout.")]
+FormatOption = Annotated[
+    str | None,
+    typer.Option("--format", "-f", metavar="FORMAT", help="As png or jpeg:q=85; by default OUT's ending decides."),
+]
+ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite OUT if it exists.")]
+OrientOption = Annotated[bool, typer.Option("--orient", help="Turn the pixels as the EXIF orientation says.")]
+RegionOption = Annotated[
+    str | None, typer.Option("--region", metavar="Y,X,H,W", help="Decode only this part, in pixels at --scale.")
+]
+ScaleOption = Annotated[int, typer.Option("--scale", metavar="N", help="Decode at 1/N of each side: 1, 2, 4 or 8.")]
+MaxPixelsOption = Annotated[int, typer.Option("--max-pixels", metavar="N", help="Refuse images that claim more.")]
+
+DEFAULTS = DecodeOptions()
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    group = new_group("codec", "Encode and decode single images, any format to any.")
+    add_command(
+        group,
+        "encode",
+        encode,
+        examples=(
+            "penstock codec encode photo.png photo.jpg --format jpeg:q=85",
+            "penstock codec encode photo.jpg photo.webp --format webp:lossless",
+            "penstock codec encode photo.jpg smaller.jpg --format jpeg:progressive   (exact: a transcode)",
+            "cat photo.png | penstock codec encode - - --format raw > photo.raw",
+        ),
+    )
+    add_command(
+        group,
+        "decode",
+        decode,
+        examples=(
+            "penstock codec decode photo.jpg photo.png",
+            "penstock codec decode photo.jpg thumbnail.png --scale 8 --orient",
+            "penstock codec decode photo.jpg crop.raw --region 0,0,224,224",
+        ),
+    )
+    app.add_typer(group)
+
+
+def encode(
+    source: Input,
+    target: Target,
+    format: FormatOption = None,
+    force: ForceOption = False,
+    orient: OrientOption = False,
+    max_pixels: MaxPixelsOption = DEFAULTS.max_pixels,
+    json: JsonOption = False,
+) -> None:
+    """Write an image in another format.
+
+    IN's content decides what it is, not its name. A JPEG becomes a JPEG without loss unless q or subsampling is given.
+    """
+    _convert(
+        Output(json=json), source, target, format, DecodeOptions(orient=orient, max_pixels=max_pixels), force=force
+    )
+
+
+def decode(
+    source: Input,
+    target: Target,
+    format: FormatOption = None,
+    region: RegionOption = None,
+    scale: ScaleOption = 1,
+    orient: OrientOption = False,
+    force: ForceOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Decode an image, whole or in part, and write its pixels.
+
+    Only what the region needs is decoded, and reduced scales are decoded directly, where the codec can.
+    """
+    wishes = DecodeOptions(region=_region_of(region), scale=scale, orient=orient)
+    _convert(Output(json=json), source, target, format, wishes, force=force)
+
+
+def _convert(out: Output, source: str, target: str, format: str | None, wishes: DecodeOptions, *, force: bool) -> None:
+    chosen = _format_of(target, format)
+    _check_target(out, target, force=force)
+    data = sys.stdin.buffer.read() if source == PIPE else read_file(source)
+    try:
+        done = convert(data, chosen, wishes)
+    except PenstockError as error:
+        raise error.within(_shown(source, "stdin")) from error
+    _warn(out, target, done, wishes)
+    if target == PIPE:
+        sys.stdout.buffer.write(done.data)
+    else:
+        write_file(target, done.data)
+    _tell(out, source, target, len(data), done)
+
+
+def _format_of(target: str, text: str | None) -> Format:
+    if text is not None:
+        return parse_format(text)
+    if target == PIPE:
+        raise ArgumentError("stdout has no ending that names a format", where="OUT", fix="add --format", code=130)
+    return parse_format(find_by_extension(target).name)
+
+
+def _region_of(text: str | None) -> Region | None:
+    if text is None:
+        return None
+    sides = text.split(",")
+    if len(sides) != 4 or not all(side.strip().isdecimal() for side in sides):
+        raise ArgumentError(
+            f"'{text}' is not a region", where="--region", fix="give Y,X,H,W in pixels, as 0,0,224,224", code=110
+        )
+    y, x, height, width = map(int, sides)
+    return y, x, height, width
+
+
+def _check_target(out: Output, target: str, *, force: bool) -> None:
+    """Refuse before the work what would be refused after it."""
+    if target != PIPE:
+        if os.path.lexists(target) and not force and not _is_device(target):
+            raise StorageError(f"'{target}' exists", where=target, fix="add --force to overwrite it", code=430)
+        return
+    if out.json:
+        raise ArgumentError("--json and the image both want stdout", where="OUT", fix="write OUT to a file", code=100)
+    if sys.stdout.isatty() and not force:
+        raise ArgumentError(
+            "the image would be written to the terminal",
+            where="OUT",
+            fix="redirect stdout, or add --force",
+            code=100,
+        )
+
+
+def _is_device(target: str) -> bool:
+    path = Path(target)
+    return path.exists() and not path.is_file() and not path.is_dir()
+
+
+def _warn(out: Output, target: str, done: Conversion, wishes: DecodeOptions) -> None:
+    if target != PIPE:
+        ending = Path(target).suffix.lower()
+        if ending and ending not in find(done.format.codec).extensions:
+            out.warn(f"{target} will hold {done.format.codec}, which its ending does not say")
+    if done.source.orientation != 1 and not wishes.orient and not done.transcoded:
+        out.warn(
+            f"the image is stored turned (EXIF orientation {done.source.orientation}) and {done.format.codec} does not "
+            "keep that: add --orient to turn the pixels"
+        )
+
+
+def _tell(out: Output, source: str, target: str, source_bytes: int, done: Conversion) -> None:
+    header = done.source
+    how = ", transcoded without loss" if done.transcoded else ""
+    line = (
+        f"{_shown(source, 'stdin')} ({header.codec}, {header.width}×{header.height}×{header.channels}) → "
+        f"{_shown(target, 'stdout')} ({done.format}{how}), {source_bytes:,} → {len(done.data):,} bytes"
+    )
+    if target == PIPE:
+        out.message(line)
+    else:
+        out.show(line)
+    out.result(
+        {
+            "input": source,
+            "output": target,
+            "source": asdict(header),
+            "format": str(done.format),
+            "transcoded": done.transcoded,
+            "input_bytes": source_bytes,
+            "output_bytes": len(done.data),
+        }
+    )
+
+
+def _shown(path: str, pipe: str) -> str:
+    return pipe if path == PIPE else path

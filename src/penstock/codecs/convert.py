@@ -1,0 +1,50 @@
+"""From any format to any, with as little loss as the two allow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from penstock.codecs.api import encode
+from penstock.codecs.contract import DecodeOptions, ImageInfo
+from penstock.codecs.format import Format
+from penstock.codecs.formats import parse_format
+from penstock.codecs.table import codec_for
+from penstock.codecs.transcode import transcode
+from penstock.types import Buffer
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """An image in its new format, and what became of it."""
+
+    data: bytes
+    format: Format
+    source: ImageInfo
+    transcoded: bool
+    """True if a JPEG's own coefficients were kept, so that no decode and no new loss happened."""
+
+
+def convert(data: Buffer, format: str | Format, options: DecodeOptions | None = None) -> Conversion:
+    """Write an image in another format; its content says what it is now.
+
+    A JPEG becomes a JPEG without loss, metadata kept, unless the format names a quality or a subsampling or the options
+    change the pixels. Everything else is decoded and encoded, and keeps its pixels only.
+
+    >>> import numpy, penstock
+    >>> photo = penstock.encode(numpy.zeros((8, 8), numpy.uint8), "jpeg")
+    >>> convert(photo, "jpeg").data == photo, convert(photo, "raw").source.codec
+    (True, 'jpeg')
+    """
+    target = parse_format(format) if isinstance(format, str) else format
+    wishes = options or DecodeOptions()
+    codec = codec_for(data)
+    source = codec.inspect(data, max_pixels=wishes.max_pixels)
+    if codec.name == target.codec == "jpeg" and _keeps_coefficients(target, wishes, source):
+        return Conversion(transcode(data, target, max_pixels=wishes.max_pixels), target, source, True)
+    return Conversion(encode(codec.decode(data, wishes), target), target, source, False)
+
+
+def _keeps_coefficients(target: Format, wishes: DecodeOptions, source: ImageInfo) -> bool:
+    same_loss = target.get("q") is None and target.get("subsampling") is None
+    same_place = wishes.region is None and wishes.scale == 1 and not (wishes.orient and source.orientation != 1)
+    return same_loss and same_place
