@@ -13,11 +13,12 @@ SimdPath detect() noexcept {
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
     __builtin_cpu_init();
     const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
-                      __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt");
+                      __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt") &&
+                      __builtin_cpu_supports("pclmul");
     const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
                         __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vbmi2") &&
-                        __builtin_cpu_supports("gfni");
+                        __builtin_cpu_supports("gfni") && __builtin_cpu_supports("vpclmulqdq");
     if (avx512) return SimdPath::avx512;
     if (avx2) return SimdPath::avx2;
     return SimdPath::baseline;

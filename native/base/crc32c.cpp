@@ -51,7 +51,9 @@ std::uint32_t crc32c_plain(ByteView data, std::uint32_t state) noexcept {
 
 std::uint32_t crc32c(ByteView data, std::uint32_t previous) noexcept {
 #if defined(__x86_64__)
-    if (active_simd_path() >= SimdPath::avx2) return ~crc32c_avx2(data, ~previous);
+    const SimdPath path = active_simd_path();
+    if (path >= SimdPath::avx512) return ~crc32c_avx512(data, ~previous);
+    if (path >= SimdPath::avx2) return ~crc32c_avx2(data, ~previous);
 #endif
     return ~crc32c_plain(data, ~previous);
 }
