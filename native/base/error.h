@@ -25,6 +25,8 @@ enum class ErrorCode : int {
     read_failed = 410,
     write_failed = 420,
     cancelled = 500,
+    forked = 510,
+    no_threads = 520,
 };
 
 /// Thrown by everything in `native/`; `bindings/errors.cpp` is the only place that turns it into a Python

@@ -4,20 +4,21 @@
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
+#include <exception>
 #include <mutex>
 #include <optional>
 #include <utility>
 
 namespace penstock {
 
-/// First in, first out. `close` wakes everybody: pushes are refused from then on, what is inside can still be
-/// taken.
+/// First in, first out, from any number of threads to any number of threads.
 template <typename T>
 class BoundedQueue {
   public:
+    /// `capacity` is at least 1.
     explicit BoundedQueue(std::size_t capacity) : capacity_(capacity) {}
 
-    /// Waits for room. False if the queue is closed: the item was not taken.
+    /// Waits for room. False if the queue is closed: the item was dropped, and the caller should stop.
     [[nodiscard]] bool push(T item) {
         std::unique_lock lock(mutex_);
         not_full_.wait(lock, [&] { return closed_ || items_.size() < capacity_; });
@@ -27,10 +28,11 @@ class BoundedQueue {
         return true;
     }
 
-    /// Waits for an item. Empty if the queue is closed and drained.
+    /// Waits for an item. Empty once the queue is closed and drained; throws what `fail` was told.
     [[nodiscard]] std::optional<T> pop() {
         std::unique_lock lock(mutex_);
         not_empty_.wait(lock, [&] { return closed_ || !items_.empty(); });
+        if (failure_ != nullptr) std::rethrow_exception(failure_);
         if (items_.empty()) return std::nullopt;
         std::optional<T> item(std::move(items_.front()));
         items_.pop_front();
@@ -38,11 +40,21 @@ class BoundedQueue {
         return item;
     }
 
+    /// Nothing more will come: wakes everybody, refuses pushes; what is inside can still be taken.
     void close() {
         const std::lock_guard lock(mutex_);
-        closed_ = true;
-        not_full_.notify_all();
-        not_empty_.notify_all();
+        close_locked();
+    }
+
+    /// Closes because of an error, which every `pop` throws from now on; what is inside is dropped. Only the first
+    /// error counts, and none after `close`: then whatever was promised has been delivered.
+    void fail(std::exception_ptr error) {
+        std::deque<T> dropped;  // destroyed after the lock is gone
+        const std::lock_guard lock(mutex_);
+        if (closed_) return;
+        failure_ = std::move(error);
+        dropped.swap(items_);
+        close_locked();
     }
 
     [[nodiscard]] std::size_t size() const {
@@ -51,11 +63,18 @@ class BoundedQueue {
     }
 
   private:
+    void close_locked() {
+        closed_ = true;
+        not_full_.notify_all();
+        not_empty_.notify_all();
+    }
+
     const std::size_t capacity_;
     mutable std::mutex mutex_;
     std::condition_variable not_full_;
     std::condition_variable not_empty_;
     std::deque<T> items_;
+    std::exception_ptr failure_;
     bool closed_ = false;
 };
 

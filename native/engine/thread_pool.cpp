@@ -1,55 +1,59 @@
 #include "engine/thread_pool.h"
 
-#include <algorithm>
-#include <cmath>
-#include <fstream>
-#include <string>
+#include <pthread.h>
+#include <signal.h>
 
-#if defined(__linux__)
-#include <sched.h>
-#endif
+#include <algorithm>
+#include <deque>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <vector>
 
 #include "base/error.h"
+#include "engine/cores.h"
 
 namespace penstock {
 
 namespace {
 
-std::size_t affinity_cores() {
-#if defined(__linux__)
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    if (sched_getaffinity(0, sizeof set, &set) == 0) return static_cast<std::size_t>(CPU_COUNT(&set));
-#endif
-    return std::max(1u, std::thread::hardware_concurrency());
-}
+constexpr std::size_t kMaxThreads = 1024;
 
-// Cores that the cgroup's CPU quota is worth; 0 if there is none. Version 2 first, then version 1.
-double quota_cores() {
-    std::string quota;
-    double period = 0;
-    if (std::ifstream v2("/sys/fs/cgroup/cpu.max"); v2 >> quota >> period) {
-        return quota == "max" || period <= 0 ? 0 : std::stod(quota) / period;
+// The pool this thread belongs to, null elsewhere.
+thread_local const void* current_pool = nullptr;
+
+// New threads inherit the mask of the thread that starts them.
+class SignalsBlocked {
+  public:
+    SignalsBlocked() {
+        sigset_t all;
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &before_);
     }
-    double microseconds = 0;
-    std::ifstream v1_quota("/sys/fs/cgroup/cpu/cpu.cfs_quota_us");
-    std::ifstream v1_period("/sys/fs/cgroup/cpu/cpu.cfs_period_us");
-    if (v1_quota >> microseconds && v1_period >> period && microseconds > 0 && period > 0) {
-        return microseconds / period;
-    }
-    return 0;
+    ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+    SignalsBlocked(const SignalsBlocked&) = delete;
+    SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+  private:
+    sigset_t before_;
+};
+
+void name_this_thread([[maybe_unused]] std::size_t index) {
+#if defined(__linux__)
+    pthread_setname_np(pthread_self(), ("penstock-" + std::to_string(index)).c_str());
+#endif
 }
 
 }  // namespace
 
-std::size_t usable_cores() {
-    const std::size_t cores = std::max<std::size_t>(1, affinity_cores());
-    const double quota = quota_cores();
-    if (quota <= 0) return cores;
-    return std::clamp<std::size_t>(static_cast<std::size_t>(std::ceil(quota)), 1, cores);
+bool Job::has_tasks() const noexcept {
+    return !stopped_.load(std::memory_order_relaxed) && next_.load(std::memory_order_relaxed) < num_tasks_;
 }
 
-void Job::work() {
+// A task that was taken is run by a worker, and workers are counted: none left means none under way.
+bool Job::has_ended(const Sync& locked) const noexcept { return locked.num_workers == 0 && !has_tasks(); }
+
+void Job::run_tasks(Sync& sync) {
     while (!stopped_.load(std::memory_order_relaxed)) {
         const std::size_t index = next_.fetch_add(1, std::memory_order_relaxed);
         if (index >= num_tasks_) break;
@@ -57,73 +61,139 @@ void Job::work() {
             task_(index);
         } catch (...) {
             stopped_.store(true, std::memory_order_relaxed);
-            const std::lock_guard lock(mutex_);
-            if (first_error_ == nullptr) first_error_ = std::current_exception();
+            const std::lock_guard lock(sync.mutex);
+            if (sync.first_error == nullptr) sync.first_error = std::current_exception();
             break;
         }
         num_done_.fetch_add(1, std::memory_order_relaxed);
     }
-    const std::lock_guard lock(mutex_);
-    if (--workers_left_ == 0) ended_.notify_all();
+}
+
+// Works on this job until no task is left to take.
+void Job::help() {
+    Sync& sync = sync_.get();
+    {
+        const std::lock_guard lock(sync.mutex);
+        if (!has_tasks()) return;
+        ++sync.num_workers;
+    }
+    run_tasks(sync);
+    const std::lock_guard lock(sync.mutex);
+    if (--sync.num_workers == 0) sync.ended.notify_all();
 }
 
 bool Job::wait_for(std::chrono::milliseconds timeout) {
-    std::unique_lock lock(mutex_);
-    return ended_.wait_for(lock, timeout, [&] { return workers_left_ == 0; });
+    Sync& sync = sync_.get();
+    std::unique_lock lock(sync.mutex);
+    return sync.ended.wait_for(lock, timeout, [&] { return has_ended(sync); });
 }
 
 void Job::finish() {
-    std::unique_lock lock(mutex_);
-    ended_.wait(lock, [&] { return workers_left_ == 0; });
-    if (first_error_ != nullptr) std::rethrow_exception(first_error_);
-    if (cancelled_ && num_done_.load() < num_tasks_) {
-        throw Error(
-            ErrorCode::cancelled,
-            "stopped after " + std::to_string(num_done_.load()) + " of " + std::to_string(num_tasks_) + " tasks",
-            "thread pool", "run it again");
+    Sync& sync = sync_.get();
+    if (current_pool == pool_) help();
+    std::unique_lock lock(sync.mutex);
+    sync.ended.wait(lock, [&] { return has_ended(sync); });
+    if (sync.first_error != nullptr) std::rethrow_exception(sync.first_error);
+    if (num_done() < num_tasks_) {
+        throw Error(ErrorCode::cancelled,
+                    "stopped after " + std::to_string(num_done()) + " of " + std::to_string(num_tasks_) + " tasks",
+                    "thread pool", "run it again");
     }
 }
 
 void Job::cancel() noexcept {
-    const std::lock_guard lock(mutex_);
-    cancelled_ = true;
+    if (!sync_.is_here()) return;
+    Sync& sync = sync_.get();
+    const std::lock_guard lock(sync.mutex);
     stopped_.store(true, std::memory_order_relaxed);
+    sync.ended.notify_all();
 }
 
-ThreadPool::ThreadPool(std::size_t num_threads) : queue_(1024) {
-    const std::size_t count = num_threads == 0 ? usable_cores() : num_threads;
-    threads_.reserve(count);
-    for (std::size_t i = 0; i < count; ++i) {
-        threads_.emplace_back([this] {
-            while (std::optional<std::shared_ptr<Job>> job = queue_.pop()) (*job)->work();
-        });
+struct ThreadPool::State {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::deque<std::shared_ptr<Job>> jobs;  // those that may have tasks left, oldest first
+    bool closing = false;
+    std::vector<std::thread> threads;
+
+    // The next job to work on; null when the pool closes.
+    std::shared_ptr<Job> wait_for_job() {
+        std::unique_lock lock(mutex);
+        for (;;) {
+            if (closing) return nullptr;
+            if (jobs.empty()) {
+                changed.wait(lock);
+            } else if (jobs.front()->has_tasks()) {
+                return jobs.front();
+            } else {
+                forget_front(lock);
+            }
+        }
     }
+
+    // What a task owns is destroyed with the last reference, and may want this lock itself.
+    void forget_front(std::unique_lock<std::mutex>& lock) {
+        std::shared_ptr<Job> exhausted = std::move(jobs.front());
+        jobs.pop_front();
+        lock.unlock();
+        exhausted.reset();
+        lock.lock();
+    }
+};
+
+ThreadPool::ThreadPool(std::size_t num_threads) : num_threads_(num_threads == 0 ? usable_cores() : num_threads) {
+    if (num_threads_ > kMaxThreads) {
+        throw Error(ErrorCode::bad_argument, std::to_string(num_threads_) + " threads are more than a pool takes",
+                    "thread pool", "choose from 1 to " + std::to_string(kMaxThreads) + ", or 0 for the usable cores");
+    }
+    start(num_threads_);
+}
+
+void ThreadPool::start(std::size_t count) {
+    State& state = state_.get();
+    const SignalsBlocked blocked;
+    state.threads.reserve(count);
+    try {
+        for (std::size_t i = 0; i < count; ++i) {
+            state.threads.emplace_back([&state, this, i] {
+                current_pool = this;
+                name_this_thread(i);
+                while (const std::shared_ptr<Job> job = state.wait_for_job()) job->help();
+            });
+        }
+    } catch (const std::system_error& problem) {
+        stop(state);
+        throw Error(
+            ErrorCode::no_threads,
+            "the system refused thread " + std::to_string(state.threads.size() + 1) + " of " + std::to_string(count),
+            "thread pool", "use fewer threads, or raise the limit (ulimit -u)", problem.code().value());
+    }
+}
+
+void ThreadPool::stop(State& state) noexcept {
+    {
+        const std::lock_guard lock(state.mutex);
+        state.closing = true;
+        for (const std::shared_ptr<Job>& job : state.jobs) job->cancel();
+        state.changed.notify_all();
+    }
+    for (std::thread& thread : state.threads) thread.join();
 }
 
 ThreadPool::~ThreadPool() {
-    {
-        const std::lock_guard lock(jobs_mutex_);
-        for (const std::weak_ptr<Job>& weak : jobs_) {
-            if (const std::shared_ptr<Job> job = weak.lock()) job->cancel();
-        }
-    }
-    queue_.close();
-    for (std::thread& thread : threads_) thread.join();
+    if (state_.is_here()) stop(state_.get());
 }
 
 std::shared_ptr<Job> ThreadPool::run(std::size_t num_tasks, std::function<void(std::size_t)> task) {
-    const std::shared_ptr<Job> job(new Job(num_tasks, std::move(task)));
-    job->workers_left_ = threads_.size();
-    {
-        const std::lock_guard lock(jobs_mutex_);
-        std::erase_if(jobs_, [](const std::weak_ptr<Job>& weak) { return weak.expired(); });
-        jobs_.push_back(job);
+    State& state = state_.get();
+    std::shared_ptr<Job> job(new Job(num_tasks, std::move(task), this));
+    const std::lock_guard lock(state.mutex);
+    if (state.closing) {
+        job->cancel();  // a task that outlives the pool's end may still ask; its wait must not hang
+        return job;
     }
-    for (std::size_t i = 0; i < threads_.size(); ++i) {
-        if (!queue_.push(job)) {
-            throw Error(ErrorCode::cancelled, "the thread pool is closed", "thread pool", "make a new one");
-        }
-    }
+    state.jobs.push_back(job);
+    state.changed.notify_all();
     return job;
 }
 

@@ -1,5 +1,4 @@
-// The one place that starts threads. A pool runs ranges of numbered tasks; whoever waits is told the first
-// error.
+// The one place that starts threads. A pool runs ranges of numbered tasks; whoever waits is told the first error.
 #pragma once
 
 #include <atomic>
@@ -10,66 +9,80 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <thread>
-#include <vector>
+#include <utility>
 
-#include "engine/queue.h"
+#include "engine/process_bound.h"
 
 namespace penstock {
 
-/// Cores this process may use (affinity and cgroup quota included), at least 1.
-[[nodiscard]] std::size_t usable_cores();
-
-/// A range of tasks under way. Shared by the pool's threads and whoever waits for it.
+/// A range of tasks under way. Shared by the pool's threads and whoever waits for it; any thread may call anything.
 class Job {
   public:
-    /// Waits until all tasks ended, at most `timeout`. True if they have.
+    /// Waits until all tasks ended or were given up, at most `timeout`. True if so.
     [[nodiscard]] bool wait_for(std::chrono::milliseconds timeout);
-    /// Waits to the end and throws the first error of a task, if there was one.
+
+    /// Waits to the end and throws the first error of a task, or `cancelled` if not every task ran. A task may wait
+    /// for a job of its own pool: its thread then works on that job instead of sleeping.
     void finish();
-    /// No further task starts; those under way end. `finish` then throws `cancelled`.
+
+    /// No further task starts; those under way end. Waits for nothing.
     void cancel() noexcept;
+
     [[nodiscard]] std::size_t num_done() const noexcept { return num_done_.load(std::memory_order_relaxed); }
     [[nodiscard]] std::size_t num_tasks() const noexcept { return num_tasks_; }
 
   private:
     friend class ThreadPool;
     using Task = std::function<void(std::size_t)>;
-    Job(std::size_t num_tasks, Task task) : num_tasks_(num_tasks), task_(std::move(task)) {}
-    void work();
+    struct Sync {
+        std::mutex mutex;
+        std::condition_variable ended;
+        std::size_t num_workers = 0;
+        std::exception_ptr first_error;
+    };
+
+    Job(std::size_t num_tasks, Task task, const void* pool)
+        : num_tasks_(num_tasks), task_(std::move(task)), pool_(pool) {}
+    [[nodiscard]] bool has_tasks() const noexcept;
+    [[nodiscard]] bool has_ended(const Sync& locked) const noexcept;
+    void help();
+    void run_tasks(Sync& sync);
 
     const std::size_t num_tasks_;
     const Task task_;
+    const void* const pool_;  // only compared, never followed: the pool may be gone
     std::atomic<std::size_t> next_{0};
     std::atomic<std::size_t> num_done_{0};
     std::atomic<bool> stopped_{false};
-    std::mutex mutex_;
-    std::condition_variable ended_;
-    std::size_t workers_left_ = 0;
-    std::exception_ptr first_error_;
-    bool cancelled_ = false;
+    ProcessBound<Sync> sync_;
 };
 
-/// Threads that live as long as the pool. Destroying it ends the jobs under way (as `cancel` does) and joins.
+/// Threads that live as long as the pool. They take no signals, so that Ctrl-C reaches the thread that waits.
+///
+/// Destroying the pool cancels its jobs and waits for the tasks under way; a task must not destroy its own pool.
+/// In a forked child `run`, `wait_for` and `finish` throw `forked`; destroying is harmless.
 class ThreadPool {
   public:
-    /// 0 means `usable_cores()`.
+    /// 0 means `usable_cores()`. Throws `bad_argument` above 1024, `no_threads` if the system refuses.
     explicit ThreadPool(std::size_t num_threads);
     ~ThreadPool();
     ThreadPool(const ThreadPool&) = delete;
     ThreadPool& operator=(const ThreadPool&) = delete;
 
-    [[nodiscard]] std::size_t num_threads() const noexcept { return threads_.size(); }
+    [[nodiscard]] std::size_t num_threads() const noexcept { return num_threads_; }
 
-    /// Runs `task(0)` … `task(num_tasks - 1)`, each once, in no particular order. The first error stops the
-    /// rest.
+    /// Starts `task(0)` … `task(num_tasks - 1)`, each once, lower numbers first, jobs in the order they came.
+    /// Never blocks. The first error stops the rest. The task is destroyed with the job, on whichever thread lets go
+    /// of it last, so it must not own Python objects.
     [[nodiscard]] std::shared_ptr<Job> run(std::size_t num_tasks, std::function<void(std::size_t)> task);
 
   private:
-    BoundedQueue<std::shared_ptr<Job>> queue_;
-    std::vector<std::thread> threads_;
-    std::mutex jobs_mutex_;
-    std::vector<std::weak_ptr<Job>> jobs_;
+    struct State;
+    void start(std::size_t count);
+    void stop(State& state) noexcept;
+
+    std::size_t num_threads_;
+    ProcessBound<State> state_;
 };
 
 }  // namespace penstock
