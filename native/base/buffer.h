@@ -77,6 +77,23 @@ class BufferPool {
     std::size_t max_idle_bytes_;
 };
 
+/// A block of a pool that goes back at the end of its scope: working memory of one decode or encode.
+class PoolBlock {
+  public:
+    PoolBlock(std::size_t size, BufferPool& pool) : pool_(pool), size_(size), data_(pool.take(size)) {}
+    ~PoolBlock() { pool_.give(data_, size_); }
+    PoolBlock(const PoolBlock&) = delete;
+    PoolBlock& operator=(const PoolBlock&) = delete;
+
+    [[nodiscard]] std::uint8_t* data() noexcept { return data_; }
+    [[nodiscard]] std::size_t size() const noexcept { return size_; }
+
+  private:
+    BufferPool& pool_;
+    std::size_t size_;
+    std::uint8_t* data_;
+};
+
 /// Pixels that own their block of a pool.
 class OwnedImage {
   public:

@@ -7,6 +7,7 @@ namespace penstock {
 
 const Codec& jpeg_codec() noexcept;
 const Codec& l3_codec() noexcept;
+const Codec& png_codec() noexcept;
 const Codec& raw_codec() noexcept;
 const Codec& webp_codec() noexcept;
 

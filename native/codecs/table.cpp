@@ -7,12 +7,15 @@
 namespace penstock {
 
 std::span<const Codec* const> all_codecs() noexcept {
+    // clang-format off: one codec a line
     static const std::array codecs{
         &jpeg_codec(),
         &l3_codec(),
+        &png_codec(),
         &raw_codec(),
         &webp_codec(),
     };
+    // clang-format on
     return codecs;
 }
 

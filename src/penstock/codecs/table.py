@@ -15,6 +15,7 @@ from pathlib import PurePath
 from penstock.codecs.contract import Codec
 from penstock.codecs.jpeg import JPEG
 from penstock.codecs.l3 import L3
+from penstock.codecs.png import PNG
 from penstock.codecs.raw import RAW
 from penstock.codecs.tiff import TIFF
 from penstock.codecs.webp import WEBP
@@ -26,6 +27,7 @@ ENTRY_POINT_GROUP = "penstock.codecs"
 BUILTIN: tuple[Codec, ...] = (
     JPEG,
     L3,
+    PNG,
     RAW,
     TIFF,
     WEBP,

@@ -19,6 +19,8 @@ FORMATS = [
     "l3:patch=128",
     "l3:patch=32",
     "l3:patch=8",
+    "png",
+    "png:level=1",
     "raw",
     "webp",
     "webp:lossless",

@@ -1,0 +1,29 @@
+// PNG un-filtering with AVX-512's three-operand logic, which makes a selection one cycle: a Paeth pixel depends on its
+// left neighbour through three cycles instead of five. Vectors stay at 32 bytes: nothing here is wide enough for 64.
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+#include "codecs/png_unfilter_kernels.h"
+#include "codecs/png_unfilter_wide.h"
+
+namespace penstock::png {
+
+namespace {
+
+struct Avx512 {
+    using Wide = Wide32;
+
+    static __m128i select(__m128i mask, __m128i yes, __m128i no) { return _mm_ternarylogic_epi32(mask, yes, no, 0xca); }
+
+    template <std::size_t kDistance>
+    static __m128i last_pixel(__m128i v) {
+        return _mm_shuffle_epi8(v, kDistance == 1 ? _mm_set1_epi8(15) : _mm_set1_epi16(0x0f0e));
+    }
+};
+
+}  // namespace
+
+Unfilter unfilter_avx512(std::size_t distance) noexcept { return vector_kernels_for<Avx512>(distance); }
+
+}  // namespace penstock::png
+#endif

@@ -1,0 +1,14 @@
+"""`png`: lossless, readable everywhere. Decoding is libdeflate in one shot and vectors; see native/codecs/png.cpp."""
+
+from __future__ import annotations
+
+from penstock.codecs.contract import Capabilities
+from penstock.codecs.native import NativeCodec
+from penstock.codecs.parameters import Integer
+
+PNG = NativeCodec(
+    name="png",
+    extensions=(".png", ".apng"),
+    parameters={"level": Integer(0, 12, "6", "how hard to compress: 0 stores, 12 is slowest and smallest")},
+    capabilities=Capabilities(checksummed=True),
+)
