@@ -25,15 +25,15 @@ build:           ## the extension, if native/ changed
 
 test:            ## the fast tier: minutes at first, seconds later
 	$(SETUP) torch test package
-	@$(RUN) -m pytest --no-header -n $(JOBS) -m "not long" $(PYTEST_ARGS)
+	@$(RUN) -m pytest --no-header --dist loadgroup -n $(JOBS) -m "not long" $(PYTEST_ARGS)
 
 test-touched:    ## the part of the long tier that a change touches (BASE=revision to compare with)
 	$(SETUP) torch test wheel package
-	@$(RUN) -m scripts.touched $(if $(BASE),--base $(BASE)) -- --no-header -n $(JOBS) $(PYTEST_ARGS)
+	@$(RUN) -m scripts.touched $(if $(BASE),--base $(BASE)) -- --no-header --dist loadgroup -n $(JOBS) $(PYTEST_ARGS)
 
 test-all:        ## both tiers: faults, fuzzing, soak, the wheel
 	$(SETUP) torch test bench wheel package
-	@$(RUN) -m pytest --no-header -n $(JOBS) $(PYTEST_ARGS)
+	@$(RUN) -m pytest --no-header --dist loadgroup -n $(JOBS) $(PYTEST_ARGS)
 
 lint:            ## ruff, mypy, clang-format; changes nothing
 	$(SETUP) torch test bench dev package
