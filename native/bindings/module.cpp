@@ -8,4 +8,5 @@ NB_MODULE(_native, module) {
     bindings::register_pixels(module);
     bindings::register_storage(module);
     bindings::register_engine(module);
+    bindings::register_codec_batch(module);
 }

@@ -11,5 +11,6 @@ void register_codecs(nanobind::module_& module);
 void register_pixels(nanobind::module_& module);
 void register_storage(nanobind::module_& module);
 void register_engine(nanobind::module_& module);
+void register_codec_batch(nanobind::module_& module);
 
 }  // namespace penstock::bindings

@@ -63,3 +63,13 @@ class ThreadPool:
 
     @property
     def num_threads(self) -> int: ...
+
+def decode_many(pool: ThreadPool, codec: str, images: Sequence[penstock.types.Buffer], passes: int = 1) -> tuple[float, float]:
+    """
+    Decodes every image `passes` times on the pool, throws the pixels away, and gives (wall, CPU) seconds.
+    """
+
+def encode_many(pool: ThreadPool, codec: str, parameters: Sequence[tuple[str, str]], images: Sequence[penstock.types.Pixels], passes: int = 1) -> tuple[float, float]:
+    """
+    Encodes every image `passes` times on the pool, throws the files away, and gives (wall, CPU) seconds.
+    """

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from penstock.cli.group import add_command
 from penstock.cli.output import JsonOption, Output, error_fields, new_table
-from penstock.cli.units import bytes_text
+from penstock.cli.units import bytes_text, count_text
 from penstock.errors import ArgumentError, PenstockError
 from penstock.info import Environment, ImageSummary, describe_image, environment
 
@@ -46,7 +46,7 @@ def _show_environment(out: Output, found: Environment) -> None:
     best = "" if machine.simd == machine.best_simd else f" (this processor could run {machine.best_simd})"
     facts = Table.grid(padding=(0, 2, 0, 0))
     facts.add_row("penstock", f"{found.version} on {found.python}")
-    facts.add_row("processor", f"{machine.cpu}, {machine.cores} usable core{'s' * (machine.cores != 1)}")
+    facts.add_row("processor", f"{machine.cpu}, {count_text(machine.cores, 'usable core')}")
     facts.add_row("SIMD path", f"{machine.simd}{best}")
     facts.add_row("memory", f"{bytes_text(memory.total_bytes)}{limit}, {bytes_text(memory.available_bytes)} available")
     facts.add_row("system", machine.system)

@@ -15,3 +15,12 @@ def bytes_text(count: int) -> str:
             return f"{size:.0f} B" if unit == "B" else f"{size:.1f} {unit}"
         size /= 1024
     return f"{size:.1f} TiB"
+
+
+def count_text(count: int, noun: str) -> str:
+    """A number of things.
+
+    >>> count_text(1, "image"), count_text(2000, "image")
+    ('1 image', '2,000 images')
+    """
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

@@ -1,0 +1,20 @@
+"""Honest figures for this machine. Measures and returns; the command line prints."""
+
+from penstock.bench.codecs import CodecBench, CodecBenchOptions, bench_codecs
+from penstock.bench.corpus import Corpus, SourceImage, Unreadable, load_corpus
+from penstock.bench.result import Distortion, FormatResult, Speed
+from penstock.bench.spread import Spread
+
+__all__ = [
+    "CodecBench",
+    "CodecBenchOptions",
+    "Corpus",
+    "Distortion",
+    "FormatResult",
+    "SourceImage",
+    "Speed",
+    "Spread",
+    "Unreadable",
+    "bench_codecs",
+    "load_corpus",
+]

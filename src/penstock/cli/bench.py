@@ -1,0 +1,166 @@
+"""`penstock bench`: honest figures for this machine."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from penstock.bench import CodecBench, CodecBenchOptions, Corpus, FormatResult, Speed, bench_codecs, load_corpus
+from penstock.cli.group import add_command, new_group
+from penstock.cli.output import JsonOption, Output, error_fields, new_table
+from penstock.cli.units import count_text
+from penstock.codecs import Format, find, names, parse_format, parse_formats
+from penstock.errors import ArgumentError
+from penstock.machine import this_machine
+
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="A folder of images, found by content, recursively.")]
+FormatsOption = Annotated[
+    str | None,
+    typer.Option("--formats", metavar="F,F,…", help="Formats separated by commas; by default every codec that writes."),
+]
+ThreadsOption = Annotated[
+    int, typer.Option("--threads", min=0, metavar="N", help="Threads of the native pool; 0: all usable cores.")
+]
+RepeatsOption = Annotated[int, typer.Option("--repeats", min=1, metavar="N", help="How often everything is timed.")]
+LimitOption = Annotated[
+    int, typer.Option("--limit", min=0, metavar="N", help="Use at most N images, evenly spread; 0: all.")
+]
+
+SHOWN_FILES = 5
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    group = new_group("bench", "Measure on this machine, with your images.")
+    add_command(
+        group,
+        "codecs",
+        codecs,
+        examples=(
+            "penstock bench codecs photos",
+            "penstock bench codecs photos --formats png,webp:lossless,jpeg:q=85,raw --repeats 9",
+            "penstock bench codecs photos --formats jpeg:q=85 --threads 0 --limit 0 --json",
+        ),
+    )
+    app.add_typer(group)
+
+
+def codecs(
+    folder: Folder,
+    formats: FormatsOption = None,
+    threads: ThreadsOption = 1,
+    repeats: RepeatsOption = 5,
+    limit: LimitOption = 50,
+    json: JsonOption = False,
+) -> None:
+    """Compare formats on your images: size, speed, distortion.
+
+    Every format is verified before it is timed: a lossless one must give the same pixels back, of a lossy one the
+    distortion is measured. Speeds are of raw pixels, by CPU time on one thread and by the clock on several; each is
+    the median of the repeats with half their range. Images are held in memory: no disk is measured.
+    """
+    out = Output(json=json)
+    chosen = _formats_of(formats)
+    with out.progress() as on_progress:
+        corpus = load_corpus(folder, limit=limit, copies=len(chosen) + 1, on_progress=on_progress)
+        found = bench_codecs(corpus, chosen, CodecBenchOptions(threads, repeats), on_progress=on_progress)
+    out.show(_headline(corpus, found), "", _table(found))
+    for note in _notes(corpus, found):
+        out.warn(note)
+    out.result(_fields(corpus, found))
+
+
+def _formats_of(text: str | None) -> list[Format]:
+    if text is None:
+        return [parse_format(name) for name in names() if find(name).can_encode]
+    formats = parse_formats(text)
+    if not formats:
+        raise ArgumentError("there is no format to measure", where="--formats", fix="for example png,raw", code=130)
+    for format in formats:
+        if not find(format.codec).can_encode:
+            fix = f"choose among {', '.join(name for name in names() if find(name).can_encode)}"
+            raise ArgumentError(f"codec '{format.codec}' only reads", where="--formats", fix=fix, code=130)
+    return list(dict.fromkeys(formats))
+
+
+def _headline(corpus: Corpus, found: CodecBench) -> str:
+    threads, repeats = count_text(found.threads, "thread"), count_text(found.repeats, "repeat")
+    clock = "CPU time" if found.clock == "cpu" else "by the clock"
+    return (
+        f"{count_text(len(corpus.images), 'image')} of {corpus.folder}, {corpus.pixel_bytes / 1e6:,.1f} MB of pixels\n"
+        f"{threads}, {clock}, median of {repeats} ± half their range, {this_machine().simd}"
+    )
+
+
+def _table(found: CodecBench) -> Table:
+    table = new_table(
+        "format", "images", "ratio", "encode MB/s", "decode MB/s", "decode images/s", "PSNR dB", "MS-SSIM", numbers=7
+    )
+    for result in found.stored:
+        table.add_row(f"as stored ({result.format})", *_cells(result))
+    for result in found.formats:
+        table.add_row(result.format, *_cells(result))
+    return table
+
+
+def _cells(result: FormatResult) -> list[str]:
+    if result.distortion is not None:
+        quality = [f"{result.distortion.psnr.median:.2f}", f"{result.distortion.ms_ssim.median:.4f}"]
+    else:
+        quality = ["exact", ""] if result.lossless and result.encode is not None else ["", ""]
+    return [
+        str(result.num_images),
+        f"{result.ratio:.2f}" if result.encoded_bytes else "",
+        _speed_text(result.encode),
+        _speed_text(result.decode),
+        f"{result.decode.images_per_second.median:,.0f}" if result.decode else "",
+        *quality,
+    ]
+
+
+def _speed_text(speed: Speed | None) -> str:
+    if speed is None:
+        return ""
+    rate = speed.megabytes_per_second
+    digits = 0 if rate.median >= 100 else 1
+    return f"{rate.median:,.{digits}f} ±{rate.half_range:3.0%}"
+
+
+def _notes(corpus: Corpus, found: CodecBench) -> list[str]:
+    notes = []
+    for result in found.formats:
+        if result.num_refused:
+            notes.append(f"{result.format} left out {count_text(result.num_refused, 'image')}: {result.refusal}")
+        if result.threads != found.threads:
+            notes.append(f"{result.format} is a codec in Python and ran on one thread")
+    if corpus.unreadable:
+        shown = ", ".join(str(file.path) for file in corpus.unreadable[:SHOWN_FILES])
+        more = f" and {len(corpus.unreadable) - SHOWN_FILES} more" if len(corpus.unreadable) > SHOWN_FILES else ""
+        notes.append(f"skipped {count_text(len(corpus.unreadable), 'unreadable file')}: {shown}{more}")
+    return notes
+
+
+def _fields(corpus: Corpus, found: CodecBench) -> dict[str, object]:
+    unreadable = [{"path": str(file.path), **error_fields(file.error)} for file in corpus.unreadable]
+    return {
+        "folder": str(corpus.folder),
+        "num_images": len(corpus.images),
+        "num_files": corpus.num_files,
+        "num_other_files": corpus.num_other_files,
+        "unreadable": unreadable,
+        "pixel_bytes": corpus.pixel_bytes,
+        "threads": found.threads,
+        "repeats": found.repeats,
+        "clock": found.clock,
+        "machine": asdict(this_machine()),
+        "stored": [_result_fields(result) for result in found.stored],
+        "formats": [_result_fields(result) for result in found.formats],
+    }
+
+
+def _result_fields(result: FormatResult) -> dict[str, object]:
+    return {**asdict(result), "ratio": result.ratio}
