@@ -10,5 +10,6 @@ const Codec& l3_codec() noexcept;
 const Codec& png_codec() noexcept;
 const Codec& raw_codec() noexcept;
 const Codec& webp_codec() noexcept;
+const Codec& weir_codec() noexcept;
 
 }  // namespace penstock

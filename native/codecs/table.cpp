@@ -14,6 +14,7 @@ std::span<const Codec* const> all_codecs() noexcept {
         &png_codec(),
         &raw_codec(),
         &webp_codec(),
+        &weir_codec(),
     };
     // clang-format on
     return codecs;

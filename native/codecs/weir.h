@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "base/buffer.h"
 #include "base/image.h"
@@ -145,7 +146,31 @@ TileFault decode_tile_plain(const TileJob& job) noexcept;
 /// The tile of a job whose planes are all constant.
 void fill_tile(const TileJob& job) noexcept;
 
-/// The decoder of the active SIMD path.
+/// One tile to encode.
+struct EncodeJob {
+    TileShape shape;
+    const std::uint8_t* pixels = nullptr;
+    std::size_t row_stride = 0;  ///< in bytes
+    int effort = 0;
+};
+
+/// No tile is longer, and an encoder may write so far.
+inline constexpr std::size_t kMaxTileBytes = 70 * 1024;
+
+/// Encodes a tile to `out`, which has room for kMaxTileBytes; gives its length. Every path writes the same bytes.
+using EncodeTile = std::size_t (*)(const EncodeJob& job, std::uint8_t* out) noexcept;
+
+std::size_t encode_tile_plain(const EncodeJob& job, std::uint8_t* out) noexcept;
+
+/// The encoder and the decoder of the active SIMD path.
+[[nodiscard]] EncodeTile active_encode_tile() noexcept;
 [[nodiscard]] DecodeTile active_decode_tile() noexcept;
+
+// Image ----------------------------------------------------------------------------------------------------------
+
+inline constexpr int kDefaultEffort = 2;
+
+/// A whole file. `effort`, 1 to 4, trades time for size.
+[[nodiscard]] ByteBuffer encode_image(ConstImageView pixels, Profile profile, int effort);
 
 }  // namespace penstock::weir

@@ -6,4 +6,6 @@ namespace penstock::weir {
 
 DecodeTile active_decode_tile() noexcept { return decode_tile_plain; }
 
+EncodeTile active_encode_tile() noexcept { return encode_tile_plain; }
+
 }  // namespace penstock::weir

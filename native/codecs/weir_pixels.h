@@ -13,13 +13,6 @@ template <typename Sample>
 inline constexpr std::uint32_t kBits = 8 * sizeof(Sample);
 
 template <typename Sample>
-constexpr Sample zigzag(Sample residual) noexcept {
-    using Signed = std::make_signed_t<Sample>;
-    const auto value = static_cast<Signed>(residual);
-    return static_cast<Sample>((residual << 1) ^ (value >> (kBits<Sample> - 1)));
-}
-
-template <typename Sample>
 constexpr Sample unzigzag(Sample z) noexcept {
     return static_cast<Sample>((z >> 1) ^ (0 - (z & 1)));
 }
@@ -61,24 +54,6 @@ constexpr Rgb<Sample> to_rgb(Pqs<Sample> in) noexcept {
         const Sample r = wrap(in.q + in.p - half);
         const Sample from = transform == 1 ? in.p : wrap((r + in.p) >> 1);
         return {r, in.p, wrap(in.s + from - half)};
-    }
-}
-
-template <int transform, typename Sample>
-constexpr Pqs<Sample> from_rgb(Rgb<Sample> in) noexcept {
-    static_assert(transform >= 0 && transform <= 3);
-    constexpr Sample half = kHalf<Sample>;
-    const auto wrap = [](auto value) { return static_cast<Sample>(value); };
-    if constexpr (transform == 0) {
-        return {in.g, in.r, in.b};
-    } else if constexpr (transform == 2) {
-        const Sample orange = wrap(in.r - in.b);
-        const Sample t = wrap(in.b + half_signed(orange));
-        const Sample green = wrap(in.g - t);
-        return {wrap(t + half_signed(green)), wrap(orange + half), wrap(green + half)};
-    } else {
-        const Sample from = transform == 1 ? in.g : wrap((in.r + in.g) >> 1);
-        return {in.g, wrap(in.r - in.g + half), wrap(in.b - from + half)};
     }
 }
 

@@ -19,6 +19,7 @@ from penstock.codecs.png import PNG
 from penstock.codecs.raw import RAW
 from penstock.codecs.tiff import TIFF
 from penstock.codecs.webp import WEBP
+from penstock.codecs.weir import WEIR
 from penstock.errors import ArgumentError, CodecError
 from penstock.types import Buffer
 
@@ -31,6 +32,7 @@ BUILTIN: tuple[Codec, ...] = (
     RAW,
     TIFF,
     WEBP,
+    WEIR,
 )
 
 

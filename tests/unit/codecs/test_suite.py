@@ -25,6 +25,11 @@ FORMATS = [
     "webp",
     "webp:lossless",
     "webp:q=30:method=0",
+    "weir:dense",
+    "weir:dense:effort=1",
+    "weir:dense:effort=4",
+    "weir:fast",
+    "weir:fast:effort=4",
 ]
 
 

@@ -1,0 +1,21 @@
+"""`weir`: lossless, in tiles that decode data-parallel; `weir:dense` (the default) or `weir:fast`. spec/weir.md."""
+
+from __future__ import annotations
+
+from penstock.codecs.contract import Capabilities
+from penstock.codecs.native import NativeCodec
+from penstock.codecs.parameters import Choice, Integer
+
+VARIANTS = ("fast", "dense")
+
+WEIR = NativeCodec(
+    name="weir",
+    extensions=(".weir",),
+    parameters={
+        "variant": Choice(
+            VARIANTS, "dense", "fast decodes about twice as fast, dense is about a tenth smaller", VARIANTS
+        ),
+        "effort": Integer(1, 4, "2", "effort of the encoder: 1 is fastest, 4 smallest"),
+    },
+    capabilities=Capabilities(checksummed=True),
+)
