@@ -2,6 +2,7 @@
 #include <nanobind/nanobind.h>
 
 #include <exception>
+#include <new>
 #include <string>
 
 #include "base/error.h"
@@ -46,6 +47,9 @@ void register_errors(nb::module_&) {
             std::rethrow_exception(pointer);
         } catch (const Error& error) {
             set_python_error(error);
+        } catch (const std::bad_alloc&) {
+            set_python_error(Error(ErrorCode::out_of_memory, "could not allocate working memory", "memory",
+                                   "lower max_pixels, or free memory"));
         }
     });
 }
