@@ -99,6 +99,8 @@ def plug_ins() -> tuple[Codec, ...]:
     for point in entry_points(group=ENTRY_POINT_GROUP):
         try:
             codec = point.load()
+            if not isinstance(codec, Codec):
+                raise TypeError(f"{point.value} is no penstock.codecs.Codec")
         except Exception as error:  # whatever a third party's module raises must not take the other codecs away
             warnings.warn(f"codec plug-in '{point.name}' could not be loaded: {error}", RuntimeWarning, stacklevel=2)
             continue
