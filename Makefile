@@ -5,6 +5,8 @@ VENV ?= .venv
 JOBS ?= $(shell nproc)
 BASE ?=
 PYTEST_ARGS ?=
+SECONDS ?= 60
+CODECS ?=
 
 SETUP := @$(PYTHON) -m scripts.setup --venv $(VENV)
 RUN := $(VENV)/bin/python
@@ -28,11 +30,11 @@ test:            ## the fast tier: minutes at first, seconds later
 	@$(RUN) -m pytest --no-header --dist loadgroup -n $(JOBS) -m "not long" $(PYTEST_ARGS)
 
 test-touched:    ## the part of the long tier that a change touches (BASE=revision to compare with)
-	$(SETUP) torch test wheel package
+	$(SETUP) torch test fuzz wheel package
 	@$(RUN) -m scripts.touched $(if $(BASE),--base $(BASE)) -- --no-header --dist loadgroup -n $(JOBS) $(PYTEST_ARGS)
 
 test-all:        ## both tiers: faults, fuzzing, soak, the wheel
-	$(SETUP) torch test bench wheel package
+	$(SETUP) torch test bench fuzz wheel package
 	@$(RUN) -m pytest --no-header --dist loadgroup -n $(JOBS) $(PYTEST_ARGS)
 
 lint:            ## ruff, mypy, clang-format; changes nothing
@@ -51,6 +53,10 @@ format:          ## rewrite files the way lint wants them
 stubs:           ## write src/penstock/_native.pyi from the extension
 	$(SETUP) package
 	@$(RUN) -m nanobind.stubgen -q -m penstock._native -o src/penstock/_native.pyi
+
+fuzz:            ## each decoder for SECONDS=60 under sanitizers (CODECS="png webp" for some)
+	$(SETUP) test fuzz package
+	@$(RUN) -m fuzz.run --seconds $(SECONDS) $(CODECS)
 
 wheel:           ## dist/*.whl with the system libraries inside
 	$(SETUP) build wheel

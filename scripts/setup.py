@@ -38,7 +38,7 @@ def main(arguments: list[str]) -> int:
         LOCK.parent.mkdir(exist_ok=True)
         with LOCK.open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            _install_system_packages()
+            _install_system_packages(fuzz="fuzz" in options.groups)
             for step in steps(venv, options.groups):
                 step.run_if_needed(venv)
     except SetupError as error:
@@ -170,15 +170,15 @@ def _check_python() -> None:
         raise SetupError(f"Python 3.10 or newer is needed, this is {found}\n  fix:   make PYTHON=python3.11 …")
 
 
-def _install_system_packages() -> None:
-    packages = missing_packages()
+def _install_system_packages(*, fuzz: bool) -> None:
+    packages = missing_packages(fuzz=fuzz)
     if not packages:
         return
     commands = apt_commands(packages)
     print(f"setup: system packages {' '.join(packages)} … ", end="", flush=True)
     for command in commands:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
-        if done.returncode == 0 and not missing_packages():
+        if done.returncode == 0 and not missing_packages(fuzz=fuzz):
             print("done", flush=True)
             return
     raise SetupError(f"apt could not install {' '.join(packages)}:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")

@@ -19,18 +19,24 @@ LIBRARIES = {
 }
 
 
+FUZZ_PACKAGES = ["clang", "libclang-rt-dev"]
+CLANG_SUFFIXES = ("", *(f"-{version}" for version in range(22, 13, -1)))
+
+
 class SetupError(Exception):
     """What stops set-up, as one message for the person at the terminal."""
 
 
-def missing_packages() -> list[str]:
-    """Packages to install before the extension can be built and a virtual environment made."""
+def missing_packages(*, fuzz: bool = False) -> list[str]:
+    """Packages to install before the extension can be built and a virtual environment made; and, on wish, fuzzed."""
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
     packages = []
     if shutil.which("c++") is None:
         packages.append("g++")
     if not Path(sysconfig.get_path("include"), "Python.h").is_file():
         packages.append(f"{version}-dev")
+    if fuzz and not clang_can_fuzz():
+        packages += FUZZ_PACKAGES
     if not _has_module("ensurepip"):
         packages.append(f"{version}-venv")
     if shutil.which("pkg-config") is None:
@@ -47,7 +53,7 @@ def install_command(packages: list[str]) -> str:
     return f"sudo apt-get install -y {' '.join(packages)}"
 
 
-def apt_prefix() -> list[str]:
+def apt_prefix(packages: list[str]) -> list[str]:
     """How apt may be called here: as root, through sudo without a password, or not at all (SetupError)."""
     if shutil.which("apt-get") is None:
         raise SetupError(
@@ -58,16 +64,29 @@ def apt_prefix() -> list[str]:
         return []
     if shutil.which("sudo") and subprocess.run(["sudo", "-n", "true"], capture_output=True).returncode == 0:
         return ["sudo", "-n"]
-    raise SetupError(
-        f"system packages are missing, and this is not root\n  fix:   {install_command(missing_packages())}"
-    )
+    raise SetupError(f"system packages are missing, and this is not root\n  fix:   {install_command(packages)}")
 
 
 def apt_commands(packages: list[str]) -> list[list[str]]:
     """Commands that install the packages; the first alone is enough where apt's lists are fresh."""
-    prefix = [*apt_prefix(), "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-q"]
+    prefix = [*apt_prefix(packages), "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-q"]
     install = [*prefix, "install", "-y", "--no-install-recommends", *packages]
     return [install, [*prefix, "update"], install]
+
+
+def clang_suffix() -> str | None:
+    """What follows `clang` and `clang++` in the names of the compiler to use: "" or "-14"; None if there is none."""
+    return next((suffix for suffix in CLANG_SUFFIXES if shutil.which(f"clang++{suffix}")), None)
+
+
+def clang_can_fuzz() -> bool:
+    """Whether clang is there with the libraries of libFuzzer and the sanitizers."""
+    suffix = clang_suffix()
+    if suffix is None:
+        return False
+    command = [f"clang++{suffix}", "-fsanitize=fuzzer,address,undefined", "-x", "c++", "-", "-o", os.devnull]
+    program = 'extern "C" int LLVMFuzzerTestOneInput(const unsigned char*, unsigned long) { return 0; }'
+    return subprocess.run(command, input=program, text=True, capture_output=True).returncode == 0
 
 
 def _has_library(module: str) -> bool:

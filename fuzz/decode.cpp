@@ -1,0 +1,150 @@
+// One fuzz target per codec (PENSTOCK_FUZZ_CODEC). Whatever the bytes are, a decoder gives pixels or throws `Error`;
+// it writes every pixel of its output and nothing else; and a region equals the crop of the whole.
+//
+// The region, the scale and the options are drawn from a hash of the input, so that a corpus holds plain images.
+#include "codecs/decode.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "codecs/table.h"
+
+namespace {
+
+using namespace penstock;
+
+constexpr std::uint64_t kMaxPixels = std::uint64_t{1} << 20;
+constexpr std::size_t kGapBytes = 3;  // between rows: odd, so that no row is aligned by chance
+constexpr std::uint8_t kWholePoison = 0x5a;
+constexpr std::uint8_t kRegionPoison = 0xa5;
+
+[[noreturn]] void fail(const std::string& broken_promise) {
+    std::fprintf(stderr, "broken promise of %s: %s\n", PENSTOCK_FUZZ_CODEC, broken_promise.c_str());
+    std::abort();
+}
+
+// A stream of small numbers that depends on the input only.
+class Draw {
+  public:
+    explicit Draw(ByteView data) {
+        for (const std::uint8_t byte : data) state_ = (state_ ^ byte) * 0x100000001b3U;
+    }
+    /// From 0 to `end` - 1.
+    std::uint32_t below(std::uint32_t end) {
+        state_ = state_ * 6364136223846793005U + 1442695040888963407U;
+        return static_cast<std::uint32_t>(state_ >> 33) % end;
+    }
+
+  private:
+    std::uint64_t state_ = 0xcbf29ce484222325U;
+};
+
+// A caller's own buffer: rows apart, poisoned, not a byte longer than it must be.
+class Target {
+  public:
+    Target(const PixelShape& shape, std::uint8_t poison)
+        : shape_(shape), poison_(poison), bytes_(stride() * (shape.height - 1) + shape.row_bytes(), poison) {}
+
+    [[nodiscard]] ImageView view() { return {bytes_.data(), stride(), shape_}; }
+
+    void check_gaps() {
+        for (std::uint32_t y = 0; y + 1 < shape_.height; ++y) {
+            const std::uint8_t* gap = view().row(y) + shape_.row_bytes();
+            if (std::any_of(gap, gap + kGapBytes, [this](std::uint8_t byte) { return byte != poison_; })) {
+                fail("writes between rows");
+            }
+        }
+    }
+
+  private:
+    [[nodiscard]] std::size_t stride() const { return shape_.row_bytes() + kGapBytes; }
+
+    PixelShape shape_;
+    std::uint8_t poison_;
+    std::vector<std::uint8_t> bytes_;
+};
+
+void check_error(const Error& error) {
+    const int family = static_cast<int>(error.code()) / 100;
+    if (family != 3) fail("data gives an error of family " + std::to_string(family) + ": " + error.what());
+    if (*error.what() == '\0' || error.where().empty() || error.fix().empty()) fail("error lacks what, where or fix");
+}
+
+std::optional<Target> decode(const Codec& codec, ByteView data, const DecodeOptions& options, std::uint8_t poison) {
+    try {
+        const DecodePlan plan = plan_decode(codec, data, options);
+        Target target(plan.shape, poison);
+        decode_image(codec, data, plan, target.view());
+        target.check_gaps();
+        return target;
+    } catch (const Error& error) {
+        check_error(error);
+        return std::nullopt;
+    }
+}
+
+Region draw_region(Draw& draw, const PixelShape& shape) {
+    const std::uint32_t y = draw.below(shape.height);
+    const std::uint32_t x = draw.below(shape.width);
+    return {y, x, 1 + draw.below(shape.height - y), 1 + draw.below(shape.width - x)};
+}
+
+void check_region(const Codec& codec, ByteView data, DecodeOptions options, Target& whole, const Region& region) {
+    options.region = region;
+    std::optional<Target> part = decode(codec, data, options, kRegionPoison);
+    if (!part) fail("the whole decodes, a region of it does not");
+    const PixelShape shape = whole.view().shape;
+    const std::size_t pixel_bytes = std::size_t{shape.channels} * shape.sample_bytes;
+    for (std::uint32_t y = 0; y < region.height; ++y) {
+        const std::uint8_t* expected = whole.view().row(region.y + y) + region.x * pixel_bytes;
+        if (std::memcmp(part->view().row(y), expected, region.width * pixel_bytes) != 0) {
+            fail("a region differs from the crop, or pixels were left unwritten");
+        }
+    }
+}
+
+void check_decode(const Codec& codec, ByteView data, const DecodeOptions& options, Draw& draw) {
+    std::optional<Target> whole = decode(codec, data, options, kWholePoison);
+    if (whole) {
+        const PixelShape shape = whole->view().shape;
+        check_region(codec, data, options, *whole, draw_region(draw, shape));
+        check_region(codec, data, options, *whole, {0, 0, shape.height, shape.width});
+    } else {
+        // The header may still be good; a region may decode, but must not crash.
+        DecodeOptions corner = options;
+        corner.region = Region{0, 0, 1 + draw.below(8), 1 + draw.below(8)};
+        try {
+            (void)plan_decode(codec, data, corner);
+        } catch (const Error&) {
+            return;  // it does not fit, or the header is bad
+        }
+        (void)decode(codec, data, corner, kRegionPoison);
+    }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
+    const Codec* codec = find_codec(PENSTOCK_FUZZ_CODEC);
+    if (codec == nullptr) fail("is not in the table");
+    const ByteView data(bytes, size);
+    (void)codec->sniff(data);
+    Draw draw(data);
+    DecodeOptions options;
+    options.max_pixels = kMaxPixels;
+    options.palette_indices = draw.below(4) == 0;
+    options.orient = draw.below(4) == 0;
+    options.fast = draw.below(4) == 0;
+    options.verify = draw.below(4) != 0;
+    check_decode(*codec, data, options, draw);
+    options.scale = 2U << draw.below(3);
+    if (codec->can_scale(options.scale)) check_decode(*codec, data, options, draw);
+    return 0;
+}

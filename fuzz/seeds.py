@@ -1,0 +1,109 @@
+"""Small valid files of every codec: where fuzzing starts, and what the hostile tests damage."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import tifffile
+from PIL import Image
+
+import penstock
+from penstock.codecs import find
+from penstock.testing.codec import capabilities_of, sample_image
+from tests.unit.codecs.test_suite import FORMATS
+
+SHAPES = ((1, 1), (9, 13), (20, 17))
+
+
+@dataclass(frozen=True)
+class Seed:
+    """A file that decodes."""
+
+    codec: str
+    name: str
+    data: bytes
+
+
+def all_seeds() -> list[Seed]:
+    """Every seed, sorted by codec and name; the same on every machine with the same libraries."""
+    return sorted((*encoded_seeds(), *pillow_seeds(), *tiff_seeds()), key=lambda seed: (seed.codec, seed.name))
+
+
+def encoded_seeds() -> Iterator[Seed]:
+    """What our own encoders write: every format of the shared suite, every kind of pixel."""
+    for format in FORMATS:
+        codec = find(format.partition(":")[0])
+        can = capabilities_of(codec)
+        for channels in can.channels:
+            for dtype in can.dtypes:
+                height, width = SHAPES[(channels + len(format)) % len(SHAPES)]
+                data = penstock.encode(sample_image(height, width, channels, dtype), format)
+                yield Seed(codec.name, f"{format.replace(':', '-')}-{channels}-{dtype}", data)
+
+
+def pillow_seeds() -> Iterator[Seed]:
+    """Variants that we read but do not write."""
+    colour = Image.fromarray(sample_image(20, 17, 3, "uint8"))
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    cases: list[tuple[str, str, Image.Image, dict[str, object]]] = [
+        ("jpeg", "cmyk", colour.convert("CMYK"), {}),
+        ("jpeg", "cmyk-progressive", colour.convert("CMYK"), {"progressive": True}),
+        ("jpeg", "exif", colour, {"exif": exif}),
+        ("jpeg", "grey-progressive", colour.convert("L"), {"progressive": True}),
+        ("png", "palette", colour.quantize(17), {}),
+        ("png", "palette-2", colour.quantize(3), {"bits": 2}),
+        ("png", "palette-transparent", colour.quantize(5), {"transparency": 1}),
+        ("png", "bilevel", colour.convert("1"), {}),
+        ("png", "transparent", colour, {"transparency": (10, 50, 90)}),
+        ("png", "exif", colour, {"exif": exif}),
+        ("webp", "exif", colour, {"exif": exif, "quality": 50}),
+        ("webp", "alpha", colour.convert("LA").convert("RGBA"), {"quality": 20, "alpha_quality": 40}),
+        ("webp", "palette", colour.quantize(7).convert("RGB"), {"lossless": True}),
+        ("bmp", "colour", colour, {}),
+        ("bmp", "grey", colour.convert("L"), {}),
+        ("bmp", "palette", colour.quantize(17), {}),
+        ("bmp", "bilevel", colour.convert("1"), {}),
+        ("bmp", "alpha", colour.convert("RGBA"), {}),
+        ("ppm", "colour", colour, {}),
+        ("ppm", "grey", colour.convert("L"), {}),
+        ("ppm", "grey-16", Image.fromarray(sample_image(9, 13, 1, "uint16")), {}),
+        ("ppm", "bilevel", colour.convert("1"), {}),
+    ]
+    for kind, name, image, options in cases:
+        file = io.BytesIO()
+        image.save(file, kind, **options)
+        yield Seed("pnm" if kind == "ppm" else kind, f"pillow-{name}", file.getvalue())
+
+
+def tiff_seeds() -> Iterator[Seed]:
+    """TIFF in the layouts and compressions that are read."""
+    grey, colour, deep = (
+        sample_image(9, 13, 1, "uint8"),
+        sample_image(20, 17, 3, "uint8"),
+        sample_image(9, 13, 3, "uint16"),
+    )
+    cases: list[tuple[str, penstock.types.Pixels, dict[str, object]]] = [
+        ("grey", grey, {}),
+        ("lzw-strips", colour, {"compression": "lzw", "predictor": True, "rowsperstrip": 8}),
+        ("deflate-tiles", colour, {"compression": "deflate", "tile": (16, 16)}),
+        ("packbits", colour, {"compression": "packbits"}),
+        ("zstd-big", deep, {"compression": "zstd", "bigtiff": True, "byteorder": ">"}),
+        ("planes", np.moveaxis(deep, -1, 0), {"planarconfig": "separate"}),
+    ]
+    for name, pixels, options in cases:
+        file = io.BytesIO()
+        photometric = "minisblack" if pixels.ndim == 2 else "rgb"
+        tifffile.imwrite(file, pixels, photometric=photometric, metadata=None, **options)  # type: ignore[arg-type]
+        yield Seed("tiff", name, file.getvalue())
+
+
+def write_seeds(folder: Path) -> None:
+    """Write every seed as CODEC/NAME below `folder`."""
+    for seed in all_seeds():
+        (folder / seed.codec).mkdir(parents=True, exist_ok=True)
+        (folder / seed.codec / seed.name).write_bytes(seed.data)
