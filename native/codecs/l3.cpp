@@ -167,7 +167,16 @@ struct Kernels {
     Interleave interleave;
 };
 
-Kernels active_kernels() { return {decode_cell_plain, interleave_plain}; }
+Kernels active_kernels() {
+#if defined(__x86_64__)
+    switch (active_simd_path()) {
+        case SimdPath::avx512: return {decode_cell_avx512, interleave_avx512};
+        case SimdPath::avx2: return {decode_cell_avx2, interleave_avx2};
+        default: break;
+    }
+#endif
+    return {decode_cell_plain, interleave_plain};
+}
 
 class PatchDecoder {
   public:

@@ -46,44 +46,45 @@ std::uint64_t spread_deltas(std::uint64_t packed, std::uint32_t width) {
     return (packed & (field * 0x0001000100010001)) | (((packed >> width) & (field * 0x0001000100010001)) << 8);
 }
 
-// Section 3. `above` is padded; distances fit 16 bits, which vectorises twice as wide as int.
+std::uint8_t distance(std::uint8_t x, std::uint8_t y) {
+    return static_cast<std::uint8_t>(std::max(x, y) - std::min(x, y));
+}
+
+// Section 3, in bytes only so that it vectorises sixteen wide. T lies between TL and TR, and then b = |a - c|, or
+// beside both, and then b = a + c, which need not fit a byte: but then a <= b for certain, and b <= c only if a is 0.
 template <Version kVersion>
-void predict_row(const std::uint8_t* above, std::uint32_t columns, std::uint8_t* prediction) {
+void predict_row(const std::uint8_t* __restrict above, std::uint32_t columns, std::uint8_t* __restrict prediction) {
     for (std::uint32_t k = 0; k < columns; ++k) {
-        const auto top_left = static_cast<std::int16_t>(above[std::ptrdiff_t{k} - 1]);
-        const auto top = static_cast<std::int16_t>(above[k]);
-        const auto top_right = static_cast<std::int16_t>(above[k + 1]);
-        const auto right = static_cast<std::int16_t>(top_right - top);
-        const auto left = static_cast<std::int16_t>(top_left - top);
-        const auto both = static_cast<std::int16_t>(left + right);
-        const auto a = static_cast<std::int16_t>(right < 0 ? -right : right);
-        const auto b = static_cast<std::int16_t>(both < 0 ? -both : both);
-        const auto c = static_cast<std::int16_t>(left < 0 ? -left : left);
-        const std::int16_t top_or_right = b <= c ? top : top_right;
-        std::int16_t choice = kVersion == Version::published ? (a <= c ? top : top_right) : top_or_right;
-        choice = a <= std::min(b, c) ? top_left : choice;
-        const std::int16_t left_or_top = a <= b ? top_left : top;
+        const std::uint8_t top_left = above[std::ptrdiff_t{k} - 1];
+        const std::uint8_t top = above[k];
+        const std::uint8_t top_right = above[k + 1];
+        const std::uint8_t a = distance(top_right, top);
+        const std::uint8_t c = distance(top_left, top);
+        const std::uint8_t beside = (top_right > top) == (top_left > top) ? 255 : 0;
+        const std::uint8_t b_between = distance(a, c);
+        const std::uint8_t b_or_more = b_between | beside;
+        const std::uint8_t b_above_c = (beside & a) | (~beside & (b_between - std::min(b_between, c)));
+        const std::uint8_t top_or_right = b_above_c == 0 ? top : top_right;
+        const std::uint8_t left_or_top = a <= b_or_more ? top_left : top;
+        const std::uint8_t not_left = kVersion == Version::published ? (a <= c ? top : top_right) : top_or_right;
+        std::uint8_t choice = a <= std::min(b_or_more, c) ? top_left : not_left;
         choice = top_right == 0 ? left_or_top : choice;
-        choice = top_left == 0 ? top_or_right : choice;
-        prediction[k] = static_cast<std::uint8_t>(choice);
+        prediction[k] = top_left == 0 ? top_or_right : choice;
     }
 }
 
 // Adds the row's deltas and base to `pixels`, which holds the predictions. May read 9 bytes past the row's fields.
 void add_deltas(const std::uint8_t* row, std::uint32_t width, std::uint8_t base, std::uint32_t columns,
                 std::uint8_t* pixels) {
+    std::array<std::uint8_t, kMaxPatch> deltas;
     for (std::uint32_t k = 0; k < columns; k += 8) {
         // Eight deltas start in the middle of a byte; their last nibble may lie in a ninth one.
         const std::uint8_t* fields = row + 1 + k / 8 * width;
         const std::uint64_t packed = (load_word(fields) >> 4) | (std::uint64_t{fields[8]} << 60);
-        std::array<std::uint8_t, 8> deltas;
         const std::uint64_t spread = spread_deltas(packed, width);
-        std::memcpy(deltas.data(), &spread, 8);
-        const std::uint32_t count = std::min<std::uint32_t>(8, columns - k);
-        for (std::uint32_t i = 0; i < count; ++i) {
-            pixels[k + i] = static_cast<std::uint8_t>(pixels[k + i] + deltas[i] + base);
-        }
+        std::memcpy(&deltas[k], &spread, 8);
     }
+    for (std::uint32_t k = 0; k < columns; ++k) pixels[k] = static_cast<std::uint8_t>(pixels[k] + deltas[k] + base);
 }
 
 template <Version kVersion>
@@ -154,6 +155,13 @@ std::uint8_t* encode_row(const std::uint8_t* pixels, const std::uint8_t* predict
     return write_row(deltas.data(), columns, width, static_cast<std::uint8_t>(least - 128), out);
 }
 
+template <std::uint32_t kChannels>
+void interleave(const std::uint8_t* __restrict planes, std::uint32_t count, std::uint8_t* __restrict out) {
+    for (std::uint32_t k = 0; k < count; ++k) {
+        for (std::uint32_t c = 0; c < kChannels; ++c) out[k * kChannels + c] = planes[c * kCellPixels + k];
+    }
+}
+
 void take_plane(const std::uint8_t* samples, std::uint32_t channels, std::uint32_t columns, std::uint8_t* out) {
     for (std::uint32_t k = 0; k < columns; ++k) out[k] = samples[std::size_t{k} * channels];
 }
@@ -166,8 +174,10 @@ CellFault decode_cell_plain(CellBytes bytes, CellShape shape, Version version, s
 }
 
 void interleave_plain(const std::uint8_t* planes, std::uint32_t channels, std::uint32_t count, std::uint8_t* out) {
-    for (std::uint32_t k = 0; k < count; ++k) {
-        for (std::uint32_t c = 0; c < channels; ++c) *out++ = planes[c * kCellPixels + k];
+    switch (channels) {
+        case 2: return interleave<2>(planes, count, out);
+        case 3: return interleave<3>(planes, count, out);
+        default: return interleave<4>(planes, count, out);
     }
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -77,6 +78,15 @@ def test_every_path_is_exact_at_every_patch_side(simd_path: str, patch: int) -> 
 def test_every_path_decodes_published_files(simd_path: str) -> None:
     pixels = published_l3.image(64, 192, seed=5)
     np.testing.assert_array_equal(penstock.decode(published_l3.write(pixels)), pixels)
+
+
+def test_every_path_predicts_from_extreme_neighbours_as_the_reference(simd_path: str) -> None:
+    values = [0, 1, 2, 127, 128, 253, 254, 255]
+    above = [value for triple in itertools.product(values, repeat=3) for value in triple]
+    pixels = np.array([above, [77] * len(above), above], np.uint8)
+    data = penstock.encode(pixels, "l3:patch=128")
+    assert reference.decode(data)[1] == pixels.tobytes()
+    np.testing.assert_array_equal(penstock.decode(data), pixels)
 
 
 @pytest.mark.parametrize(("width", "match"), [(9, "more than 8 bits"), (8, "shorter than"), (0, "longer than")])
