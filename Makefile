@@ -7,14 +7,16 @@ BASE ?=
 PYTEST_ARGS ?=
 SECONDS ?= 60
 CODECS ?=
+BENCH_ARGS ?=
 
 SETUP := @$(PYTHON) -m scripts.setup --venv $(VENV)
 RUN := $(VENV)/bin/python
 TOOL := $(VENV)/bin
+BENCHMARKS = $(basename $(notdir $(shell grep -l __main__ bench/*.py)))
 NATIVE = $(shell find native fuzz -name '*.h' -o -name '*.cpp' 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-touched test-all lint format stubs fuzz bench wheel clean
+.PHONY: help setup build demo test test-touched test-all lint format docs stubs fuzz bench wheel clean
 
 help:            ## this list
 	@sed -n 's/^\([a-z-]*\): *\(## .*\)/\1 \2/p' Makefile | awk -F ' ## ' '{ printf "make %-14s%s\n", $$1, $$2 }'
@@ -24,6 +26,10 @@ setup:           ## system libraries, .venv, everything that tests and linters n
 
 build:           ## the extension, if native/ changed
 	$(SETUP) package
+
+demo:            ## what Penstock does, on images it makes itself
+	$(SETUP) package
+	@$(TOOL)/penstock info
 
 test:            ## the fast tier: minutes at first, seconds later
 	$(SETUP) torch test package
@@ -50,6 +56,10 @@ format:          ## rewrite files the way lint wants them
 	@$(TOOL)/ruff format -q .
 	@$(TOOL)/clang-format -i $(NATIVE)
 
+docs:            ## write the parts of docs/ that are made from code
+	$(SETUP) package
+	@$(RUN) -m scripts.docs
+
 stubs:           ## write src/penstock/_native.pyi from the extension
 	$(SETUP) package
 	@$(RUN) -m nanobind.stubgen -q -m penstock._native -o src/penstock/_native.pyi
@@ -57,6 +67,10 @@ stubs:           ## write src/penstock/_native.pyi from the extension
 fuzz:            ## each decoder for SECONDS=60 under sanitizers (CODECS="png webp" for some)
 	$(SETUP) test fuzz package
 	@$(RUN) -m fuzz.run --seconds $(SECONDS) $(CODECS)
+
+bench:           ## every benchmark of bench/, or one: NAME=png_decode
+	$(SETUP) torch test bench package
+	@for name in $(or $(NAME),$(BENCHMARKS)); do $(RUN) -m bench.$$name $(BENCH_ARGS) || exit; done
 
 wheel:           ## dist/*.whl with the system libraries inside
 	$(SETUP) build wheel

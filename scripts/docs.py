@@ -1,0 +1,93 @@
+"""Writes the parts of docs/ that are made from code, between `<!-- made from code: NAME -->` and `<!-- end -->`.
+
+python -m scripts.docs
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from penstock.codecs import Codec, Promise, find, names, parse_format
+from penstock.codecs.contract import Capabilities
+from penstock.codecs.parameters import Choice, Flag, Integer, Parameter
+
+ROOT = Path(__file__).resolve().parent.parent
+GUIDE = ROOT / "docs" / "guide"
+PART = re.compile(r"(<!-- made from code: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def main() -> None:
+    """Rewrite every page that has such parts."""
+    for page in pages():
+        page.write_text(rewritten(page), encoding="utf-8")
+
+
+def pages() -> list[Path]:
+    """Pages that have parts made from code."""
+    return [page for page in sorted(GUIDE.glob("*.md")) if PART.search(page.read_text(encoding="utf-8"))]
+
+
+def rewritten(page: Path) -> str:
+    """The page with its made parts made anew."""
+    return PART.sub(
+        lambda part: part[1] + PARTS[part[2]]() + part[3],
+        page.read_text(encoding="utf-8"),
+    )
+
+
+def codec_table() -> str:
+    """What each codec is and holds."""
+    rows = ["| Codec | Files | Does | Promise | Channels | Bits | Reduced scales |", "|---|---|---|---|---|---|---|"]
+    rows += [_codec_row(find(name)) for name in names()]
+    return "\n".join(rows) + "\n"
+
+
+def parameter_table() -> str:
+    """What may follow a codec's name."""
+    rows = ["| Format | Values | If absent | Meaning |", "|---|---|---|---|"]
+    for name in names():
+        for key, parameter in find(name).parameters.items():
+            rows.append(_parameter_row(name, key, parameter))
+    return "\n".join(rows) + "\n"
+
+
+PARTS: dict[str, Callable[[], str]] = {"codecs": codec_table, "parameters": parameter_table}
+
+
+def _codec_row(codec: Codec) -> str:
+    holds = getattr(codec, "capabilities", Capabilities())
+    does = "reads, writes" if codec.can_encode else "reads"
+    exact = codec.promise(parse_format(codec.name)) is Promise.EXACT
+    cells = [
+        f"`{codec.name}`",
+        " ".join(f"`{ending}`" for ending in codec.extensions),
+        does,
+        "exact" if exact else "lossy",
+        _numbers(holds.channels),
+        _numbers(int(dtype.removeprefix("uint")) for dtype in holds.dtypes),
+        _numbers(f"1/{scale}" for scale in holds.scales if scale > 1) or "–",
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+def _parameter_row(codec: str, key: str, parameter: Parameter) -> str:
+    words = [f"`{word}`" for word in parameter.bare]
+    if isinstance(parameter, Flag):
+        return f"| `{codec}:{parameter.word}` | a word alone | off | {parameter.meaning} |"
+    if isinstance(parameter, Integer):
+        values = [f"{parameter.minimum} to {parameter.maximum}", *words]
+    else:
+        assert isinstance(parameter, Choice), f"no sentence for a {type(parameter).__name__}"
+        values = [f"`{choice}`" for choice in parameter.choices]
+    spelled = f"{codec}:{parameter.bare[0]}" if set(words) >= set(values) else f"{codec}:{key}=…"
+    return f"| `{spelled}` | {', '.join(values)} | {parameter.default or '–'} | {parameter.meaning} |"
+
+
+def _numbers(items: Iterable[object]) -> str:
+    return ", ".join(map(str, items))
+
+
+if __name__ == "__main__":
+    main()
