@@ -18,6 +18,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 
+FUZZ = "tests/hostile/test_fuzz.py"
+FUZZ_ONE = FUZZ + "::test_a_minute_of_fuzzing_finds_nothing[{codec}]"
+
+
 @dataclass(frozen=True)
 class Rule:
     """Files (a `*` also matches `/`) and the long tests that a change of theirs calls for."""
@@ -27,10 +31,16 @@ class Rule:
 
 
 RULES = (
-    Rule(("native/*", "CMakeLists.txt"), ("tests/hostile", "tests/parity", "tests/stress", "tests/story")),
-    Rule(("src/penstock/codecs/*", "fuzz/*"), ("tests/hostile", "tests/parity")),
-    Rule(("pyproject.toml", "requirements/*", "scripts/system.py", "scripts/wheel.py"), ("tests/story",)),
+    Rule(("native/base/*", "native/codecs/co*", "native/codecs/decode*", "fuzz/*"), (FUZZ,)),
+    Rule(("native/*", "src/penstock/codecs/*"), ("tests/parity",)),
+    Rule(("native/engine/*", "src/penstock/load/*"), ("tests/stress", "tests/unit/engine")),
+    Rule(
+        ("CMakeLists.txt", "native/CMakeLists.txt", "pyproject.toml", "requirements/*", "scripts/*.py"),
+        ("tests/story",),
+    ),
 )
+# A codec's own files call for its own fuzz target alone: a minute instead of all of them.
+CODECS = ("bmp", "jpeg", "l3", "png", "pnm", "raw", "tiff", "webp", "weir")
 
 
 def main(arguments: list[str]) -> int:
@@ -40,7 +50,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("pytest_arguments", nargs="*")
     options = parser.parse_args(arguments)
     base = options.base or find_base()
-    tests = [test for test in long_tests(changed_files(base)) if (ROOT / test).exists()]
+    tests = [test for test in long_tests(changed_files(base)) if (ROOT / test.partition("::")[0]).exists()]
     if not tests or _run_pytest(["--collect-only", "-q", *tests], quiet=True) != 0:
         print(f"test-touched: the change since {base[:12]} touches nothing of the long tier")
         return 0
@@ -53,14 +63,17 @@ def long_tests(changed: list[str]) -> list[str]:
 
     >>> long_tests(["requirements/pins.txt", "README.md"])
     ['tests/story']
-    >>> long_tests(["tests/unit/test_layers.py"])
-    ['tests/unit/test_layers.py']
+    >>> long_tests(["native/codecs/png_unfilter.cpp", "tests/unit/test_layers.py"])[0]
+    'tests/hostile/test_fuzz.py::test_a_minute_of_fuzzing_finds_nothing[png]'
     """
     tests = {file for file in changed if fnmatch(file, "tests/*test_*.py")}
     for rule in RULES:
         if any(fnmatch(file, pattern) for file in changed for pattern in rule.files):
             tests.update(rule.tests)
-    return sorted(test for test in tests if not any(str(parent) in tests for parent in Path(test).parents))
+    for codec in CODECS:
+        if any(fnmatch(file, f"{place}/codecs/{codec}[._]*") for file in changed for place in ("native", "src/*")):
+            tests.add(FUZZ_ONE.format(codec=codec))
+    return sorted(test for test in tests if not any(wider in tests for wider in _wider(test)))
 
 
 def find_base() -> str:
@@ -77,6 +90,12 @@ def changed_files(base: str) -> list[str]:
     """Paths that differ from `base`, committed or not."""
     names = _git("diff", "--name-only", base).splitlines()
     return sorted({*names, *_git("ls-files", "--others", "--exclude-standard").splitlines()})
+
+
+def _wider(test: str) -> list[str]:
+    """The file and folders that a test is in."""
+    file = test.partition("::")[0]
+    return [str(parent) for parent in Path(file).parents] + [file] * (file != test)
 
 
 def _git(*arguments: str) -> str:
