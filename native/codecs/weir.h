@@ -124,7 +124,9 @@ struct TileParts {
 [[nodiscard]] TileFault parse_tile(ByteView tile, const TileShape& shape, TileParts& parts) noexcept;
 
 /// Bytes a tile decoder may read past the end of the tile; what it finds there has no influence on the result.
-inline constexpr std::size_t kTileSlack = 128;
+/// Sized so that a decoder may check its position once for each chunk of control (34 levels x 4 planes x 8 bytes)
+/// instead of at every level.
+inline constexpr std::size_t kTileSlack = 1280;
 
 /// One tile to decode.
 struct TileJob {
@@ -142,6 +144,8 @@ struct TileJob {
 using DecodeTile = TileFault (*)(const TileJob& job) noexcept;
 
 TileFault decode_tile_plain(const TileJob& job) noexcept;
+TileFault decode_tile_avx2(const TileJob& job) noexcept;
+TileFault decode_tile_avx512(const TileJob& job) noexcept;
 
 /// The tile of a job whose planes are all constant.
 void fill_tile(const TileJob& job) noexcept;

@@ -4,7 +4,14 @@
 
 namespace penstock::weir {
 
-DecodeTile active_decode_tile() noexcept { return decode_tile_plain; }
+DecodeTile active_decode_tile() noexcept {
+#if defined(__x86_64__)
+    const SimdPath path = active_simd_path();
+    if (path >= SimdPath::avx512) return decode_tile_avx512;
+    if (path >= SimdPath::avx2) return decode_tile_avx2;
+#endif
+    return decode_tile_plain;
+}
 
 EncodeTile active_encode_tile() noexcept { return encode_tile_plain; }
 

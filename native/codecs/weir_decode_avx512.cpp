@@ -1,0 +1,282 @@
+// The vocabulary of weir_decode_simd.h in AVX-512 (F, BW, VL, VBMI, VBMI2, GFNI): a row of 64 samples is one register.
+#if defined(__x86_64__)
+
+#include "codecs/weir_decode_simd.h"
+#include "codecs/weir_decode_simd16.h"
+
+namespace penstock::weir {
+namespace {
+
+struct Lookup {
+    alignas(64) std::uint8_t block_of[64];  // lane -> block
+    alignas(64) std::uint8_t lane_in_block[64];
+    alignas(64) std::uint8_t left[64];  // lane -> its left neighbour, the first lane itself
+    alignas(64) std::uint8_t right[64];
+    alignas(64) std::uint8_t block_total[64];    // every qword: the last byte of qwords 0 to 7
+    alignas(64) std::uint8_t blocks_before[64];  // 255 where that qword lies before this one
+    alignas(64) std::uint8_t first_of_pair[64];  // the low byte of each qword, all over it
+    alignas(64) std::uint8_t identity[64];
+    alignas(64) std::uint8_t field_mask[64];   // width -> that many ones; repeated every 16 bytes
+    alignas(64) std::uint8_t dense_width[64];  // dense code -> width of its fields
+    alignas(64) std::uint8_t dense_step[64];   // dense code -> 2^k
+    alignas(64) std::uint8_t rgb[3][64];       // pixel order from (red, green)
+    alignas(64) std::uint8_t rgb_blue[3][64];
+    std::uint64_t rgb_blue_mask[3];
+};
+
+constexpr Lookup make_lookup() {
+    Lookup t{};
+    for (int i = 0; i < 64; ++i) {
+        const auto lane = static_cast<std::uint8_t>(i);
+        t.block_of[i] = lane / 8;
+        t.lane_in_block[i] = lane % 8;
+        t.left[i] = static_cast<std::uint8_t>(i > 0 ? i - 1 : 0);
+        t.right[i] = static_cast<std::uint8_t>(i < 63 ? i + 1 : 63);
+        t.block_total[i] = static_cast<std::uint8_t>(i % 8 * 8 + 7);
+        t.blocks_before[i] = i % 8 < i / 8 ? 255 : 0;
+        t.first_of_pair[i] = static_cast<std::uint8_t>(i % 16 < 8 ? 0 : 8);
+        t.identity[i] = lane;
+        const int code = i % 16;
+        const int k = code - 2;
+        t.field_mask[i] = static_cast<std::uint8_t>(code <= 8 ? (1 << code) - 1 : 0);
+        t.dense_width[i] = static_cast<std::uint8_t>(code == 9 ? 8 : code >= 2 && code <= 8 ? k : 0);
+        t.dense_step[i] = static_cast<std::uint8_t>(code == 1 ? 1 : code >= 2 && code <= 8 ? 1 << k : 0);
+    }
+    for (int v = 0; v < 3; ++v) {
+        for (int i = 0; i < 64; ++i) {
+            const int byte = v * 64 + i;
+            const int pixel = byte / 3;
+            const int channel = byte % 3;
+            t.rgb[v][i] = static_cast<std::uint8_t>(channel == 1 ? 64 + pixel : pixel);
+            t.rgb_blue[v][i] = static_cast<std::uint8_t>(pixel);
+            if (channel == 2) t.rgb_blue_mask[v] |= std::uint64_t{1} << i;
+        }
+    }
+    return t;
+}
+
+constexpr Lookup kLookup = make_lookup();
+
+PENSTOCK_INLINE __m512i table(const std::uint8_t (&bytes)[64]) { return _mm512_load_si512(bytes); }
+
+// z -> (z >> 1) ^ -(z & 1) is linear over bits: one matrix for each byte. Row i makes bit i.
+constexpr std::uint64_t unzigzag_matrix() {
+    std::uint64_t matrix = 0;
+    for (int bit = 0; bit < 8; ++bit) {
+        const std::uint64_t row = bit == 7 ? 1 : (2U << bit) | 1;
+        matrix |= row << (8 * (7 - bit));
+    }
+    return matrix;
+}
+
+struct Avx512 {
+    using Row = __m512i;
+    using Worst = __mmask64;
+
+    static PENSTOCK_INLINE Row zero() { return _mm512_setzero_si512(); }
+    static PENSTOCK_INLINE Row fill(std::uint8_t value) { return _mm512_set1_epi8(static_cast<char>(value)); }
+    static PENSTOCK_INLINE Row load(const std::uint8_t* row) { return _mm512_load_si512(row); }
+    static PENSTOCK_INLINE void store(std::uint8_t* row, Row value) { _mm512_store_si512(row, value); }
+    static PENSTOCK_INLINE Row add(Row a, Row b) { return _mm512_add_epi8(a, b); }
+    static PENSTOCK_INLINE Row sub(Row a, Row b) { return _mm512_sub_epi8(a, b); }
+
+    static PENSTOCK_INLINE Row half(Row v) { return _mm512_and_si512(_mm512_srli_epi16(v, 1), fill(0x7f)); }
+    static PENSTOCK_INLINE Row quarter(Row v) { return _mm512_and_si512(_mm512_srli_epi16(v, 2), fill(0x3f)); }
+    static PENSTOCK_INLINE Row half_signed(Row v) {
+        return _mm512_sub_epi8(_mm512_xor_si512(half(v), fill(0x40)), fill(0x40));
+    }
+    /// (a + b) >> 1: the instruction rounds up, so one is taken back where the sum is odd.
+    static PENSTOCK_INLINE Row mean(Row a, Row b) {
+        return _mm512_sub_epi8(_mm512_avg_epu8(a, b), _mm512_and_si512(_mm512_xor_si512(a, b), fill(1)));
+    }
+    static PENSTOCK_INLINE Row first(Row v) { return _mm512_broadcastb_epi8(_mm512_castsi512_si128(v)); }
+    static PENSTOCK_INLINE Row smooth(Row v) {
+        const Row left = _mm512_permutexvar_epi8(table(kLookup.left), v);
+        const Row right = _mm512_permutexvar_epi8(table(kLookup.right), v);
+        return _mm512_avg_epu8(mean(left, right), v);
+    }
+    static PENSTOCK_INLINE Row unzigzag(Row z) {
+        return _mm512_gf2p8affine_epi64_epi8(z, _mm512_set1_epi64(static_cast<long long>(unzigzag_matrix())), 0);
+    }
+    /// Sums inside the qwords, then every qword adds the totals of those before it (added up by one SAD).
+    static PENSTOCK_INLINE Row running_sum(Row x) {
+        x = _mm512_add_epi8(x, _mm512_slli_epi64(x, 8));
+        x = _mm512_add_epi8(x, _mm512_slli_epi64(x, 16));
+        x = _mm512_add_epi8(x, _mm512_slli_epi64(x, 32));
+        Row totals = _mm512_permutexvar_epi8(table(kLookup.block_total), x);
+        totals = _mm512_sad_epu8(_mm512_and_si512(totals, table(kLookup.blocks_before)), zero());
+        return _mm512_add_epi8(x, _mm512_shuffle_epi8(totals, table(kLookup.first_of_pair)));
+    }
+
+    static PENSTOCK_INLINE Row add_one_where(Row counters, std::uint64_t mask) {
+        return _mm512_mask_add_epi8(counters, mask, counters, fill(1));
+    }
+    /// A line of codes is a qword; each one is the sum of all before it.
+    static PENSTOCK_INLINE Row running_lines(Row deltas, Row above) {
+        deltas = _mm512_add_epi8(deltas, _mm512_alignr_epi64(deltas, zero(), 7));
+        deltas = _mm512_add_epi8(deltas, _mm512_alignr_epi64(deltas, zero(), 6));
+        deltas = _mm512_add_epi8(deltas, _mm512_alignr_epi64(deltas, zero(), 4));
+        return _mm512_add_epi8(deltas, above);
+    }
+    static PENSTOCK_INLINE Row last_line(Row codes) { return _mm512_permutexvar_epi64(_mm512_set1_epi64(7), codes); }
+    static PENSTOCK_INLINE Worst no_worst() { return 0; }
+    static PENSTOCK_INLINE Worst worse(Worst worst, Row codes, std::uint8_t highest) {
+        return worst | _mm512_cmpgt_epu8_mask(codes, fill(highest));
+    }
+    static PENSTOCK_INLINE bool is_bad(Worst worst, std::uint8_t) { return worst != 0; }
+
+    /// How to pick the fields of a row whose eight blocks have these widths: any mix, no branch.
+    struct Fields {
+        Row bytes;   // lane -> byte its block begins at, and the lane's number
+        Row shifts;  // lane -> bit inside the block
+        Row masks;
+        std::size_t row_bytes;
+    };
+    static PENSTOCK_INLINE Fields fields(std::uint64_t widths) {
+        const Row lane_widths =
+            _mm512_shuffle_epi8(_mm512_set1_epi64(static_cast<long long>(widths)), table(kLookup.block_of));
+        const std::uint64_t ends = widths * kOnes;  // running sums of the eight bytes
+        const Row begins =
+            _mm512_shuffle_epi8(_mm512_set1_epi64(static_cast<long long>(ends << 8)), table(kLookup.block_of));
+        return {_mm512_add_epi8(begins, table(kLookup.lane_in_block)),
+                _mm512_mullo_epi16(_mm512_and_si512(lane_widths, _mm512_set1_epi16(255)), table(kLookup.lane_in_block)),
+                _mm512_shuffle_epi8(table(kLookup.field_mask), lane_widths), ends >> 56};
+    }
+    static PENSTOCK_INLINE Row pick(const Fields& f, const std::uint8_t* payload) {
+        const Row blocks = _mm512_permutexvar_epi8(f.bytes, _mm512_loadu_si512(payload));
+        return _mm512_and_si512(_mm512_multishift_epi64_epi8(f.shifts, blocks), f.masks);
+    }
+    static PENSTOCK_INLINE const std::uint8_t* unpack_row(const std::uint8_t* payload, std::uint64_t widths, Row& row) {
+        const Fields f = fields(widths);
+        row = pick(f, payload);
+        return payload + f.row_bytes;
+    }
+    static PENSTOCK_INLINE const std::uint8_t* unpack_low_bits(const std::uint8_t* payload, std::uint64_t codes,
+                                                               std::uint32_t num_rows, Row (&rows)[kGroupRows]) {
+        const __m128i widths = _mm_shuffle_epi8(_mm_load_si128(reinterpret_cast<const __m128i*>(kLookup.dense_width)),
+                                                _mm_cvtsi64_si128(static_cast<long long>(codes)));
+        const Fields f = fields(static_cast<std::uint64_t>(_mm_cvtsi128_si64(widths)));
+        for (std::uint32_t r = 0; r < kGroupRows; ++r) {
+            rows[r] = zero();
+            if (r >= num_rows) continue;
+            rows[r] = pick(f, payload);
+            payload += f.row_bytes;
+        }
+        return payload;
+    }
+    static PENSTOCK_INLINE Row rice_steps(std::uint64_t codes) {
+        const Row lane_codes =
+            _mm512_shuffle_epi8(_mm512_set1_epi64(static_cast<long long>(codes)), table(kLookup.block_of));
+        return _mm512_shuffle_epi8(table(kLookup.dense_step), lane_codes);
+    }
+
+    /// Adds step x quotient to each lane. Levels run over all four rows until at most 64 lanes are alive; these are
+    /// gathered into one register and counted there.
+    static PENSTOCK_INLINE std::uint64_t add_quotients(Row (&rows)[kGroupRows], std::uint64_t (&alive)[kGroupRows],
+                                                       Row step, const std::uint8_t* stream, std::uint64_t position) {
+        std::uint64_t ends[kGroupRows];
+        const auto count_alive = [&] {
+            std::uint64_t end = 0;
+            for (std::uint32_t r = 0; r < kGroupRows; ++r) ends[r] = end += count_ones(alive[r]);
+        };
+        count_alive();
+        std::uint32_t levels_left = kMaxQuotient - 1;
+        while (ends[3] > 64 && levels_left > 0) {
+            --levels_left;
+            for (std::uint32_t r = 0; r < kGroupRows; ++r) {
+                rows[r] = _mm512_mask_add_epi8(rows[r], alive[r], rows[r], step);
+                alive[r] = _pdep_u64(bits_at(stream, position + (r == 0 ? 0 : ends[r - 1])), alive[r]);
+            }
+            position += ends[3];
+            count_alive();
+        }
+        if (ends[3] > 64) {  // level 14 was the last one
+            for (std::uint32_t r = 0; r < kGroupRows; ++r) {
+                rows[r] = _mm512_mask_add_epi8(rows[r], alive[r], rows[r], step);
+            }
+            return position;
+        }
+        if (ends[3] == 0) return position;
+        Row counts = fill(1);
+        std::uint64_t lanes = ~std::uint64_t{0} >> (64 - ends[3]);
+        for (; levels_left > 0 && lanes != 0; --levels_left) {
+            const unsigned count = count_ones(lanes);
+            lanes = _pdep_u64(bits_at(stream, position), lanes);
+            position += count;
+            counts = add_one_where(counts, lanes);
+        }
+        const Row low_steps = _mm512_and_si512(step, _mm512_set1_epi16(255));
+        const Row high_steps = _mm512_srli_epi16(step, 8);
+        for (std::uint32_t r = 0; r < kGroupRows; ++r) {
+            const auto begin = static_cast<std::uint8_t>(r == 0 ? 0 : ends[r - 1]);
+            const Row source = _mm512_permutexvar_epi8(_mm512_add_epi8(table(kLookup.identity), fill(begin)), counts);
+            const Row quotients = _mm512_maskz_expand_epi8(alive[r], source);
+            const Row low = _mm512_mullo_epi16(quotients, low_steps);
+            const Row high = _mm512_mullo_epi16(_mm512_srli_epi16(quotients, 8), high_steps);
+            const Row product = _mm512_mask_mov_epi8(low, 0xaaaaaaaaaaaaaaaa, _mm512_slli_epi16(high, 8));
+            rows[r] = _mm512_add_epi8(rows[r], product);
+        }
+        return position;
+    }
+
+    static PENSTOCK_INLINE void store_bytes(std::uint8_t* out, std::size_t size, Row value) {
+        if (size >= 64) {
+            _mm512_storeu_si512(out, value);
+        } else {
+            _mm512_mask_storeu_epi8(out, _bzhi_u64(~std::uint64_t{0}, static_cast<unsigned>(size)), value);
+        }
+    }
+    template <std::size_t Count>
+    static PENSTOCK_INLINE void store_all(std::uint8_t* out, std::size_t size, const Row (&values)[Count]) {
+        for (std::size_t i = 0; i < Count && size > i * 64; ++i) store_bytes(out + i * 64, size - i * 64, values[i]);
+    }
+    static PENSTOCK_INLINE void store_pixels(std::uint8_t* out, std::uint32_t width, Row grey) {
+        store_bytes(out, width, grey);
+    }
+    static PENSTOCK_INLINE void store_pixels(std::uint8_t* out, std::uint32_t width, Row grey, Row alpha) {
+        const Row low = _mm512_unpacklo_epi8(grey, alpha);
+        const Row high = _mm512_unpackhi_epi8(grey, alpha);
+        const Row from_low = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11);
+        const Row from_high = _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15);
+        store_all(out, std::size_t{width} * 2,
+                  {_mm512_permutex2var_epi64(low, from_low, high), _mm512_permutex2var_epi64(low, from_high, high)});
+    }
+    static PENSTOCK_INLINE void store_pixels(std::uint8_t* out, std::uint32_t width, Row red, Row green, Row blue) {
+        Row values[3];
+        for (int v = 0; v < 3; ++v) {
+            values[v] = _mm512_permutex2var_epi8(red, table(kLookup.rgb[v]), green);
+            values[v] =
+                _mm512_mask_permutexvar_epi8(values[v], kLookup.rgb_blue_mask[v], table(kLookup.rgb_blue[v]), blue);
+        }
+        store_all(out, std::size_t{width} * 3, values);
+    }
+    static PENSTOCK_INLINE void store_pixels(std::uint8_t* out, std::uint32_t width, Row red, Row green, Row blue,
+                                             Row alpha) {
+        const Row red_green_low = _mm512_unpacklo_epi8(red, green);
+        const Row red_green_high = _mm512_unpackhi_epi8(red, green);
+        const Row blue_alpha_low = _mm512_unpacklo_epi8(blue, alpha);
+        const Row blue_alpha_high = _mm512_unpackhi_epi8(blue, alpha);
+        // Four pixels in each 128-bit piece: pieces 0 4 8 12, 1 5 …; put them in order.
+        const Row a = _mm512_unpacklo_epi16(red_green_low, blue_alpha_low);
+        const Row b = _mm512_unpackhi_epi16(red_green_low, blue_alpha_low);
+        const Row c = _mm512_unpacklo_epi16(red_green_high, blue_alpha_high);
+        const Row d = _mm512_unpackhi_epi16(red_green_high, blue_alpha_high);
+        const Row ab_low = _mm512_shuffle_i64x2(a, b, 0x44);
+        const Row ab_high = _mm512_shuffle_i64x2(a, b, 0xee);
+        const Row cd_low = _mm512_shuffle_i64x2(c, d, 0x44);
+        const Row cd_high = _mm512_shuffle_i64x2(c, d, 0xee);
+        store_all(out, std::size_t{width} * 4,
+                  {_mm512_shuffle_i64x2(ab_low, cd_low, 0x88), _mm512_shuffle_i64x2(ab_low, cd_low, 0xdd),
+                   _mm512_shuffle_i64x2(ab_high, cd_high, 0x88), _mm512_shuffle_i64x2(ab_high, cd_high, 0xdd)});
+    }
+};
+
+}  // namespace
+
+TileFault decode_tile_avx512(const TileJob& job) noexcept {
+    return job.shape.sample_bytes == 2 ? decode_tile16<Avx512>(job) : decode_tile_with<Avx512>(job);
+}
+
+}  // namespace penstock::weir
+
+#endif

@@ -1,0 +1,347 @@
+// The tile decoder that all vector paths share: the order of things in spec/weir.md, written once over a small
+// vocabulary of row operations that each path brings (`Vector`). Included by weir_decode_avx2.cpp and
+// weir_decode_avx512.cpp only; everything here has internal linkage, so that no copy compiled for one instruction set
+// can be linked into the other. Samples of 8 bits; 16 bits are in weir_decode_simd16.h.
+#pragma once
+
+#include <immintrin.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "codecs/weir.h"
+
+#define PENSTOCK_INLINE inline __attribute__((always_inline))
+
+namespace penstock::weir {
+namespace {
+
+constexpr std::uint64_t kOnes = 0x0101010101010101;
+
+/// 64 bits of a stream, from any bit position. Reads nine bytes.
+PENSTOCK_INLINE std::uint64_t bits_at(const std::uint8_t* stream, std::uint64_t position) {
+    const std::uint8_t* bytes = stream + (position >> 3);
+    const unsigned shift = position & 7;
+    std::uint64_t low = 0;
+    std::memcpy(&low, bytes, 8);
+    const std::uint64_t high = bytes[8];
+    return (low >> shift) | ((high << 1) << (63 - shift));
+}
+
+PENSTOCK_INLINE std::uint64_t load_u64(const std::uint8_t* bytes) {
+    std::uint64_t value = 0;
+    std::memcpy(&value, bytes, 8);
+    return value;
+}
+
+PENSTOCK_INLINE unsigned count_ones(std::uint64_t mask) { return static_cast<unsigned>(_mm_popcnt_u64(mask)); }
+
+/// Codes of the planes that are not constant: [plane][line], one byte for each block.
+struct Codes {
+    alignas(64) std::uint64_t lines[kMaxPlanes][kTileSide];
+};
+
+/// The bits of control behind which the row masks begin, or `kBadControl`.
+constexpr std::uint64_t kBadControl = ~std::uint64_t{0};
+
+/// Reads the unary levels of all chunks. A chunk takes at most 34 levels x 4 planes x 8 bytes, which kTileSlack covers,
+/// so that one check of the position for each chunk is enough.
+template <typename Vector, int Planes>
+PENSTOCK_INLINE std::uint64_t decode_control(ByteView control, std::uint32_t lines, std::uint32_t highest,
+                                             Codes& codes) {
+    using Row = typename Vector::Row;
+    const std::uint8_t* stream = control.data();
+    const std::uint64_t end = control.size() * 8;
+    std::uint64_t position = 0;
+    Row above[Planes];
+    for (int p = 0; p < Planes; ++p) above[p] = Vector::fill(kFirstCode);
+    typename Vector::Worst worst = Vector::no_worst();
+    for (std::uint32_t chunk = 0; chunk * kChunkLines < lines; ++chunk) {
+        if (position > end) return kBadControl;
+        std::uint64_t alive[Planes];
+        Row values[Planes];
+        for (int p = 0; p < Planes; ++p) {
+            alive[p] = bits_at(stream, position);
+            position += 64;
+            values[p] = Vector::zero();
+        }
+        for (std::uint32_t level = 1;; ++level) {
+            std::uint64_t any = 0;
+            for (int p = 0; p < Planes; ++p) any |= alive[p];
+            if (any == 0) break;
+            for (int p = 0; p < Planes; ++p) values[p] = Vector::add_one_where(values[p], alive[p]);
+            if (level == 2 * highest) break;
+            for (int p = 0; p < Planes; ++p) {
+                const unsigned count = count_ones(alive[p]);
+                alive[p] = _pdep_u64(bits_at(stream, position), alive[p]);
+                position += count;
+            }
+        }
+        for (int p = 0; p < Planes; ++p) {
+            const Row chunk_codes = Vector::running_lines(Vector::unzigzag(values[p]), above[p]);
+            worst = Vector::worse(worst, chunk_codes, static_cast<std::uint8_t>(highest));
+            above[p] = Vector::last_line(chunk_codes);
+            Vector::store(reinterpret_cast<std::uint8_t*>(&codes.lines[p][chunk * kChunkLines]), chunk_codes);
+        }
+    }
+    return Vector::is_bad(worst, static_cast<std::uint8_t>(highest)) ? kBadControl : position;
+}
+
+template <typename Vector>
+PENSTOCK_INLINE std::uint64_t decode_control(std::uint32_t planes, ByteView control, std::uint32_t lines,
+                                             std::uint32_t highest, Codes& codes) {
+    switch (planes) {
+        case 1: return decode_control<Vector, 1>(control, lines, highest, codes);
+        case 2: return decode_control<Vector, 2>(control, lines, highest, codes);
+        case 3: return decode_control<Vector, 3>(control, lines, highest, codes);
+        default: return decode_control<Vector, 4>(control, lines, highest, codes);
+    }
+}
+
+/// Rebuilds the four rows of a group from their zigzag residuals; `above` goes on to the last of them.
+template <typename Vector, typename Row = typename Vector::Row>
+PENSTOCK_INLINE void predict_rows(unsigned mode, Row (&rows)[kGroupRows], Row& above) {
+    const auto gradient = [&](auto&& weaken) {
+        for (Row& row : rows) {
+            const Row sum = Vector::running_sum(Vector::unzigzag(row));
+            const Row f = weaken(above);
+            const Row offset = Vector::first(Vector::sub(above, f));
+            row = above = Vector::add(Vector::add(sum, f), offset);
+        }
+    };
+    switch (mode) {
+        case 0:
+            for (Row& row : rows) row = above = Vector::add(Vector::unzigzag(row), above);
+            break;
+        case 1:
+            for (Row& row : rows) row = above = Vector::add(Vector::unzigzag(row), Vector::smooth(above));
+            break;
+        case 2:
+            for (Row& row : rows) {
+                row = above = Vector::add(Vector::running_sum(Vector::unzigzag(row)), Vector::first(above));
+            }
+            break;
+        case 3:
+            for (Row& row : rows) row = above = Vector::add(Vector::running_sum(Vector::unzigzag(row)), above);
+            break;
+        case 4: gradient([](Row t) { return Vector::half(t); }); break;
+        case 5: gradient([](Row t) { return Vector::smooth(t); }); break;
+        case 6: gradient([](Row t) { return Vector::half(Vector::smooth(t)); }); break;
+        default:
+            gradient([](Row t) {
+                const Row a = Vector::smooth(t);
+                return Vector::sub(a, Vector::quarter(a));
+            });
+            break;
+    }
+}
+
+/// Undoes the colour transform: planes in, red, green and blue out.
+template <typename Vector, typename Row = typename Vector::Row>
+PENSTOCK_INLINE void undo_transform(unsigned transform, Row& red, Row& green, Row& blue) {
+    const Row middle = Vector::fill(0x80);
+    if (transform == 1) {
+        const Row shifted = Vector::add(green, middle);
+        red = Vector::add(red, shifted);
+        blue = Vector::add(blue, shifted);
+    } else if (transform == 2) {
+        const Row orange = Vector::add(red, middle);
+        const Row leaf = Vector::add(blue, middle);
+        const Row t = Vector::sub(green, Vector::half_signed(leaf));
+        green = Vector::add(leaf, t);
+        blue = Vector::sub(t, Vector::half_signed(orange));
+        red = Vector::add(blue, orange);
+    } else if (transform == 3) {
+        red = Vector::add(red, Vector::add(green, middle));
+        blue = Vector::add(blue, Vector::add(Vector::mean(red, green), middle));
+    }
+}
+
+/// Everything a tile needs while its groups are decoded.
+template <typename Vector>
+struct TileState {
+    using Row = typename Vector::Row;
+
+    Codes codes;
+    Row above[kMaxPlanes];                                          ///< by coded plane
+    alignas(64) std::uint8_t rows[kMaxPlanes][kGroupRows][kLanes];  ///< by plane: the group's samples
+    std::uint8_t plane_of[kMaxPlanes];                              ///< coded plane -> plane
+    std::uint32_t num_coded = 0;
+    const std::uint8_t* payload = nullptr;
+    const std::uint8_t* masks = nullptr;  ///< dense: the row masks
+    std::uint32_t num_masks = 0;          ///< dense: of them used so far
+    std::uint64_t unary_position[kMaxPlanes] = {};
+};
+
+template <typename Vector>
+PENSTOCK_INLINE void start_tile(const TileJob& job, TileState<Vector>& state) {
+    for (std::uint8_t plane = 0; plane < job.shape.channels && plane < kMaxPlanes; ++plane) {
+        const auto base = static_cast<std::uint8_t>(job.parts.base[plane]);
+        if ((job.parts.constant >> plane & 1) != 0) {
+            std::memset(state.rows[plane], base, sizeof state.rows[plane]);
+            continue;
+        }
+        state.above[state.num_coded] = Vector::fill(base);
+        state.plane_of[state.num_coded++] = plane;
+    }
+    state.payload = job.parts.payload.data();
+}
+
+template <typename Vector>
+PENSTOCK_INLINE void store_group(const TileJob& job, const TileState<Vector>& state, std::uint32_t group,
+                                 std::uint32_t num_rows) {
+    using Row = typename Vector::Row;
+    std::uint8_t* out = job.out + std::size_t{group} * kGroupRows * job.row_stride;
+    const auto& rows = state.rows;
+    for (std::uint32_t r = 0; r < num_rows; ++r, out += job.row_stride) {
+        const Row first = Vector::load(rows[0][r]);
+        if (job.shape.channels == 1) {
+            Vector::store_pixels(out, job.shape.width, first);
+        } else if (job.shape.channels == 2) {
+            Vector::store_pixels(out, job.shape.width, first, Vector::load(rows[1][r]));
+        } else {
+            Row green = first;
+            Row red = Vector::load(rows[1][r]);
+            Row blue = Vector::load(rows[2][r]);
+            undo_transform<Vector>(job.parts.transform, red, green, blue);
+            if (job.shape.channels == 3) {
+                Vector::store_pixels(out, job.shape.width, red, green, blue);
+            } else {
+                Vector::store_pixels(out, job.shape.width, red, green, blue, Vector::load(rows[3][r]));
+            }
+        }
+    }
+}
+
+PENSTOCK_INLINE std::uint32_t rows_of_group(const TileJob& job, std::uint32_t group) {
+    const std::uint32_t left = job.shape.height - group * kGroupRows;
+    return left < kGroupRows ? left : kGroupRows;
+}
+
+PENSTOCK_INLINE unsigned mode_at(const TileJob& job, std::uint32_t index) {
+    return (job.parts.modes[index >> 1] >> ((index & 1) * 4)) & 15;
+}
+
+template <typename Vector>
+PENSTOCK_INLINE void finish_rows(const TileJob& job, TileState<Vector>& state, std::uint32_t group, std::uint32_t c,
+                                 typename Vector::Row (&rows)[kGroupRows]) {
+    predict_rows<Vector>(mode_at(job, group * state.num_coded + c), rows, state.above[c]);
+    for (std::uint32_t r = 0; r < kGroupRows; ++r) Vector::store(state.rows[state.plane_of[c]][r], rows[r]);
+}
+
+/// A plane's payload in a group is at most 4 rows x 64 bytes, which kTileSlack covers: one check for each of them.
+template <typename Vector>
+PENSTOCK_INLINE TileFault decode_fast(const TileJob& job, TileState<Vector>& state) {
+    using Row = typename Vector::Row;
+    const std::uint64_t end = decode_control<Vector>(state.num_coded, job.parts.control, job.shape.height,
+                                                     highest_code(Profile::fast, 1), state.codes);
+    if (end == kBadControl) return TileFault::code;
+    if ((end + 7) / 8 != job.parts.control.size()) return TileFault::control;
+    const std::uint8_t* payload_end = job.parts.payload.data() + job.parts.payload.size();
+    const std::uint32_t groups = job.shape.groups();
+    for (std::uint32_t group = 0; group < groups; ++group) {
+        const std::uint32_t num_rows = rows_of_group(job, group);
+        for (std::uint32_t c = 0; c < state.num_coded; ++c) {
+            if (state.payload > payload_end) return TileFault::payload;
+            Row rows[kGroupRows];
+            const std::uint64_t* widths = &state.codes.lines[c][group * kGroupRows];
+            for (std::uint32_t r = 0; r < kGroupRows; ++r) {
+                // Lines past the bottom have codes, but no fields.
+                const std::uint64_t line = r < num_rows ? widths[r] : 0;
+                state.payload = Vector::unpack_row(state.payload, line, rows[r]);
+            }
+            finish_rows(job, state, group, c, rows);
+        }
+        store_group(job, state, group, num_rows);
+    }
+    return state.payload == payload_end ? TileFault::none : TileFault::payload;
+}
+
+/// The blocks whose code is at least `n`, one bit in the lowest place of each byte. Codes are at most 17: adding 32 - n
+/// carries into bit 5 of the byte and no further.
+PENSTOCK_INLINE std::uint64_t at_least(std::uint64_t codes, std::uint64_t n) {
+    return ((codes + (32 - n) * kOnes) >> 5) & kOnes;
+}
+
+/// Blocks that have a byte of level 0, for each row of a group: one bit in the lowest place of each block's byte.
+struct LevelBlocks {
+    std::uint64_t rows[kGroupRows];
+};
+
+template <typename State>
+PENSTOCK_INLINE LevelBlocks level_blocks(std::uint64_t codes, std::uint64_t raw_code, std::uint32_t num_rows,
+                                         State& state) {
+    const std::uint64_t not_sparse = at_least(codes, 2);
+    const std::uint64_t rice = not_sparse & ~at_least(codes, raw_code);
+    const std::uint64_t sparse = at_least(codes, 1) & ~not_sparse;
+    LevelBlocks blocks{{rice, rice, rice, rice}};
+    if (sparse != 0) {
+        const std::uint64_t bits = load_u64(state.masks + (state.num_masks >> 1)) >> ((state.num_masks & 1) * 4);
+        state.num_masks += count_ones(sparse);
+        const std::uint64_t rows = _pdep_u64(bits, sparse * 15);
+        for (unsigned r = 0; r < kGroupRows; ++r) blocks.rows[r] |= (rows >> r) & sparse;
+    }
+    for (std::uint32_t r = num_rows; r < kGroupRows; ++r) blocks.rows[r] = 0;
+    return blocks;
+}
+
+PENSTOCK_INLINE std::uint32_t count_sparse(const Codes& codes, std::uint32_t planes, std::uint32_t groups) {
+    std::uint32_t count = 0;
+    for (std::uint32_t c = 0; c < planes; ++c) {
+        for (std::uint32_t g = 0; g < groups; ++g) {
+            const std::uint64_t line = codes.lines[c][g];
+            count += count_ones(at_least(line, 1) & ~at_least(line, 2));
+        }
+    }
+    return count;
+}
+
+/// A group's payload and its unary levels (14 x 256 bits) stay within kTileSlack of a position that was checked.
+template <typename Vector>
+PENSTOCK_INLINE TileFault decode_dense(const TileJob& job, TileState<Vector>& state) {
+    using Row = typename Vector::Row;
+    const std::uint32_t groups = job.shape.groups();
+    const std::uint64_t end = decode_control<Vector>(state.num_coded, job.parts.control, groups,
+                                                     highest_code(Profile::dense, 1), state.codes);
+    if (end == kBadControl) return TileFault::code;
+    const std::uint64_t mask_bytes = (count_sparse(state.codes, state.num_coded, groups) + 1) / 2;
+    if ((end + 7) / 8 + mask_bytes != job.parts.control.size()) return TileFault::control;
+    state.masks = job.parts.control.data() + (end + 7) / 8;
+    const std::uint8_t* payload_end = job.parts.payload.data() + job.parts.payload.size();
+    for (std::uint32_t group = 0; group < groups; ++group) {
+        const std::uint32_t num_rows = rows_of_group(job, group);
+        for (std::uint32_t c = 0; c < state.num_coded; ++c) {
+            if (state.payload > payload_end) return TileFault::payload;
+            const ByteView unary = job.parts.unary[state.plane_of[c]];
+            if (state.unary_position[c] > unary.size() * 8) return TileFault::unary;
+            const std::uint64_t codes = state.codes.lines[c][group];
+            const LevelBlocks blocks = level_blocks(codes, highest_code(Profile::dense, 1), num_rows, state);
+            Row rows[kGroupRows];
+            state.payload = Vector::unpack_low_bits(state.payload, codes, num_rows, rows);
+            std::uint64_t alive[kGroupRows];
+            for (std::uint32_t r = 0; r < kGroupRows; ++r) {
+                alive[r] = _pdep_u64(load_u64(state.payload), blocks.rows[r] * 255);
+                state.payload += count_ones(blocks.rows[r]);
+            }
+            state.unary_position[c] =
+                Vector::add_quotients(rows, alive, Vector::rice_steps(codes), unary.data(), state.unary_position[c]);
+            finish_rows(job, state, group, c, rows);
+        }
+        store_group(job, state, group, num_rows);
+    }
+    for (std::uint32_t c = 0; c < state.num_coded; ++c) {
+        if ((state.unary_position[c] + 7) / 8 != job.parts.unary[state.plane_of[c]].size()) return TileFault::unary;
+    }
+    return state.payload == payload_end ? TileFault::none : TileFault::payload;
+}
+
+template <typename Vector>
+PENSTOCK_INLINE TileFault decode_tile_with(const TileJob& job) {
+    TileState<Vector> state;
+    start_tile(job, state);
+    return job.shape.profile == Profile::fast ? decode_fast(job, state) : decode_dense(job, state);
+}
+
+}  // namespace
+}  // namespace penstock::weir
