@@ -1,5 +1,6 @@
 #include "codecs/decode.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -8,6 +9,9 @@
 namespace penstock {
 
 namespace {
+
+// Whatever limit a caller sets: an image of so many pixels has a size in bytes that does not overflow.
+constexpr std::uint64_t kMostPixels = std::uint64_t{1} << 48;
 
 std::string size_text(std::uint64_t width, std::uint64_t height) {
     return std::to_string(width) + "x" + std::to_string(height);
@@ -54,6 +58,7 @@ ImageInfo inspect_image(const Codec& codec, ByteView data, std::uint64_t max_pix
                     "header of the " + std::string(codec.name()) + " data",
                     "the file is damaged: restore it from its source");
     }
+    max_pixels = std::min(max_pixels, kMostPixels);
     if (shape.pixels() > max_pixels) {
         throw Error(ErrorCode::too_large,
                     "image of " + size_text(shape.width, shape.height) +
