@@ -23,32 +23,6 @@ void swap_samples(const Byte* from, std::size_t num_samples, Byte* to) {
     }
 }
 
-// Samples [begin, begin + count) of 1, 2 or 4 bits, one to a byte.
-void unpack_samples(const Byte* row, unsigned depth, std::size_t begin, std::size_t count, Byte* out) {
-    const unsigned mask = (1U << depth) - 1;
-    for (std::size_t i = 0; i < count; ++i) {
-        const std::size_t bit = (begin + i) * depth;
-        out[i] = static_cast<Byte>(row[bit / 8] >> (8 - depth - bit % 8) & mask);
-    }
-}
-
-template <std::size_t kPixelBytes>
-void look_up(const std::array<std::array<Byte, 4>, 256>& entries, const Byte* samples, std::size_t count, Byte* out) {
-    for (std::size_t i = 0; i < count; ++i) {
-        std::memcpy(out + i * kPixelBytes, entries[samples[i]].data(), kPixelBytes);
-    }
-}
-
-void look_up(const std::array<std::array<Byte, 4>, 256>& entries, std::size_t pixel_bytes, const Byte* samples,
-             std::size_t count, Byte* out) {
-    switch (pixel_bytes) {
-        case 1: look_up<1>(entries, samples, count, out); break;
-        case 2: look_up<2>(entries, samples, count, out); break;
-        case 3: look_up<3>(entries, samples, count, out); break;
-        default: look_up<4>(entries, samples, count, out); break;
-    }
-}
-
 // Adds an alpha sample: transparent where the stored colour is the key.
 template <std::size_t kSampleBytes>
 void add_alpha(const Byte* stored, const Byte* key, std::size_t color_samples, std::size_t count, Byte* out) {
@@ -102,8 +76,8 @@ PixelConversion::PixelConversion(const Chunks& chunks, bool palette_indices) noe
 
 // An index without an entry decodes to opaque black, as libpng has it.
 void PixelConversion::fill_palette(const Chunks& chunks, bool indices) noexcept {
-    for (std::size_t i = 0; i < entries_.size(); ++i) {
-        Entry& entry = entries_[i];
+    for (std::size_t i = 0; i < table_.size(); ++i) {
+        std::array<Byte, 4>& entry = table_[i];
         entry = {0, 0, 0, 255};
         if (indices) entry[0] = static_cast<Byte>(i);
         if (indices || i >= chunks.palette.size() / 3) continue;
@@ -117,12 +91,11 @@ void PixelConversion::fill_greys(const Chunks& chunks) noexcept {
     const std::size_t top = (std::size_t{1} << depth_) - 1;
     for (std::size_t i = 0; i <= top; ++i) {
         const bool is_key = !chunks.transparency.empty() && chunks.transparency[1] == i;
-        entries_[i] = {static_cast<Byte>(i * 255 / top), static_cast<Byte>(is_key ? 0 : 255), 0, 0};
+        table_[i] = {static_cast<Byte>(i * 255 / top), static_cast<Byte>(is_key ? 0 : 255), 0, 0};
     }
 }
 
 void PixelConversion::convert(const Byte* stored, std::uint32_t begin, std::uint32_t count, Byte* out) const noexcept {
-    constexpr std::size_t kBlock = 1024;
     const std::size_t sample_bytes = depth_ == 16 ? 2 : 1;
     switch (kind_) {
         case Kind::copy: std::memcpy(out, stored + begin * pixel_bytes_, count * pixel_bytes_); break;
@@ -133,19 +106,7 @@ void PixelConversion::convert(const Byte* stored, std::uint32_t begin, std::uint
             add(from, key_.data(), color_samples_, count, out);
             break;
         }
-        case Kind::look_up: {
-            if (depth_ == 8) {
-                look_up(entries_, pixel_bytes_, stored + begin, count, out);
-                break;
-            }
-            std::array<Byte, kBlock> samples;
-            for (std::size_t done = 0; done < count; done += kBlock) {
-                const std::size_t block = std::min<std::size_t>(kBlock, count - done);
-                unpack_samples(stored, depth_, begin + done, block, samples.data());
-                look_up(entries_, pixel_bytes_, samples.data(), block, out + done * pixel_bytes_);
-            }
-            break;
-        }
+        case Kind::look_up: look_up_pixels(table_, pixel_bytes_, stored, depth_, begin, count, out); break;
     }
 }
 

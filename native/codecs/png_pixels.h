@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "base/image.h"
+#include "codecs/indexed.h"
 #include "codecs/png_chunks.h"
 
 namespace penstock::png {
@@ -29,7 +30,6 @@ class PixelConversion {
 
   private:
     enum class Kind { copy, swap_bytes, look_up, key };
-    using Entry = std::array<std::uint8_t, 4>;
 
     void fill_palette(const Chunks& chunks, bool indices) noexcept;
     void fill_greys(const Chunks& chunks) noexcept;
@@ -39,7 +39,7 @@ class PixelConversion {
     std::uint8_t color_samples_ = 1;     // of a pixel with a colour key
     std::size_t pixel_bytes_ = 1;        // as decoded
     std::array<std::uint8_t, 6> key_{};  // the transparent colour as stored
-    std::array<Entry, 256> entries_;     // decoded pixel of each stored value; filled for look_up only
+    PixelTable table_;                   // filled for look_up only
 };
 
 }  // namespace penstock::png

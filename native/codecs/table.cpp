@@ -9,9 +9,11 @@ namespace penstock {
 std::span<const Codec* const> all_codecs() noexcept {
     // clang-format off: one codec a line
     static const std::array codecs{
+        &bmp_codec(),
         &jpeg_codec(),
         &l3_codec(),
         &png_codec(),
+        &pnm_codec(),
         &raw_codec(),
         &webp_codec(),
         &weir_codec(),

@@ -12,10 +12,12 @@ import warnings
 from functools import cache
 from pathlib import PurePath
 
+from penstock.codecs.bmp import BMP
 from penstock.codecs.contract import Codec
 from penstock.codecs.jpeg import JPEG
 from penstock.codecs.l3 import L3
 from penstock.codecs.png import PNG
+from penstock.codecs.pnm import PNM
 from penstock.codecs.raw import RAW
 from penstock.codecs.tiff import TIFF
 from penstock.codecs.webp import WEBP
@@ -26,9 +28,11 @@ from penstock.types import Buffer
 ENTRY_POINT_GROUP = "penstock.codecs"
 
 BUILTIN: tuple[Codec, ...] = (
+    BMP,
     JPEG,
     L3,
     PNG,
+    PNM,
     RAW,
     TIFF,
     WEBP,

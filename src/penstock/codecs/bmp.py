@@ -1,0 +1,13 @@
+"""`bmp`: read as a source, never written. What it accepts is said in native/codecs/bmp.cpp."""
+
+from __future__ import annotations
+
+from penstock.codecs.contract import Capabilities
+from penstock.codecs.native import NativeCodec
+
+BMP = NativeCodec(
+    name="bmp",
+    extensions=(".bmp", ".dib"),
+    capabilities=Capabilities(channels=(1, 3, 4), dtypes=("uint8",)),
+    can_encode=False,
+)
