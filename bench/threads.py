@@ -1,0 +1,135 @@
+"""Do two Python threads get 1.8 times as much done as one, with every codec? They do if the GIL is released."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+
+import penstock
+from bench.corpus import files_of
+from bench.timing import Session, arguments
+from penstock.codecs import Format, find, names, parse_format
+from penstock.codecs.native import NativeCodec
+from penstock.errors import CodecError
+from penstock.types import Pixels
+
+GOAL = 1.8
+ROUND_SECONDS = 0.2  # short, so that among many rounds some are undisturbed
+EXTRA_FORMATS = ("webp:lossless", "weir:fast", "weir:dense")
+
+
+def main() -> None:
+    """Measure every native codec that writes; exit 1 if one misses the goal."""
+    parser = arguments(__doc__ or "")
+    parser.set_defaults(limit=24, rounds=15)
+    parser.add_argument("--formats", default="", help="formats separated by commas; all native ones if empty")
+    options = parser.parse_args()
+    pixels = [penstock.decode(path.read_bytes()) for path in files_of("imagenet", options.limit)]
+    missed = []
+    for format in formats_of(options.formats):
+        for action, found in measure(format, pixels, rounds=options.rounds, record=options.record).items():
+            if found < GOAL:
+                missed.append(f"{action} {format} {found:.2f}")
+    if missed:
+        sys.exit(f"below {GOAL}: " + ", ".join(missed))
+
+
+def measure(format: Format, pixels: Sequence[Pixels], *, rounds: int, record: bool) -> dict[str, float]:
+    """How many times faster two threads decode and encode."""
+    held, encoded = encode_all(format, pixels)
+    jobs: dict[str, Job] = {
+        "decode": Job(penstock.decode, encoded),
+        "encode": Job(lambda image: penstock.encode(image, format), held),
+    }
+    found = {}
+    for action, job in jobs.items():
+        question = f"Do two threads {action} {format} {GOAL} times as fast as one?"
+        with Session("threads", question, "imagenet", len(held), threads=2, rounds=rounds, record=record) as session:
+            timings = session.compare(
+                {"one thread": job.on_one_thread, "two threads": job.on_two_threads},
+                verify=lambda: verify(held, encoded),
+                clock=job.clock,
+            )
+            amount_bytes = 2 * job.passes * sum(image.nbytes for image in held)
+            ratios = session.report(
+                timings, baseline="one thread", amount_bytes=amount_bytes, format=str(format), action=action
+            )
+        found[action] = ratios["two threads"].of_best
+    return found
+
+
+class Job:
+    """The same work over all items, 2 n times: on one thread, or n times on each of two.
+
+    `clock` counts the seconds that the slower thread took, less those in which it was ready and had no core: what
+    neighbours on the machine take is not held against us, waiting for the GIL or for a lock is.
+    """
+
+    def __init__(self, work: Callable[..., object], items: Sequence[object]) -> None:
+        self.work, self.items = work, items
+        self._elapsed_seconds = 0.0
+        begin = time.thread_time()
+        self._do(1)
+        self.passes = math.ceil(ROUND_SECONDS / 2 / (time.thread_time() - begin))
+
+    def on_one_thread(self) -> None:
+        self._elapsed_seconds += self._do(2 * self.passes)
+
+    def on_two_threads(self) -> None:
+        with ThreadPoolExecutor(2) as pool:
+            self._elapsed_seconds += max(pool.map(self._do, (self.passes, self.passes)))
+
+    def clock(self) -> float:
+        return self._elapsed_seconds
+
+    def _do(self, passes: int) -> float:
+        begin, delay = time.perf_counter(), seconds_without_a_core()
+        for _ in range(passes):
+            for item in self.items:
+                self.work(item)
+        return time.perf_counter() - begin - (seconds_without_a_core() - delay)
+
+
+def seconds_without_a_core() -> float:
+    """How long the calling thread has been ready to run while the kernel gave it no core."""
+    return int(Path("/proc/thread-self/schedstat").read_text().split()[1]) / 1e9
+
+
+def formats_of(text: str) -> list[Format]:
+    """The formats asked for, or all that native codecs write."""
+    if text:
+        return [parse_format(part) for part in text.split(",")]
+    codecs = [name for name in names() if isinstance(find(name), NativeCodec) and find(name).can_encode]
+    extras = [text for text in EXTRA_FORMATS if text.partition(":")[0] in codecs]
+    return list(dict.fromkeys(parse_format(text) for text in (*codecs, *extras)))
+
+
+def encode_all(format: Format, pixels: Sequence[Pixels]) -> tuple[list[Pixels], list[bytes]]:
+    """The images that the format holds, and their files."""
+    held, encoded = [], []
+    for image in pixels:
+        try:
+            encoded.append(penstock.encode(image, format))
+        except CodecError:
+            continue
+        held.append(image)
+    return held, encoded
+
+
+def verify(pixels: Sequence[Pixels], encoded: Sequence[bytes]) -> None:
+    """Two threads give the pixels that one gives, and shapes are those of the source."""
+    with ThreadPoolExecutor(2) as pool:
+        together = list(pool.map(penstock.decode, encoded))
+    for image, data, decoded in zip(pixels, encoded, together, strict=True):
+        assert decoded.shape == image.shape
+        assert np.array_equal(decoded, penstock.decode(data))
+
+
+if __name__ == "__main__":
+    main()
