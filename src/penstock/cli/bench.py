@@ -90,15 +90,16 @@ def _formats_of(text: str | None) -> list[Format]:
 def _headline(corpus: Corpus, found: CodecBench) -> str:
     threads, repeats = count_text(found.threads, "thread"), count_text(found.repeats, "repeat")
     clock = "CPU time" if found.clock == "cpu" else "by the clock"
+    spread = f", median of {repeats} ± half their range" if found.repeats > 1 else ""
     return (
         f"{count_text(len(corpus.images), 'image')} of {corpus.folder}, {corpus.pixel_bytes / 1e6:,.1f} MB of pixels\n"
-        f"{threads}, {clock}, median of {repeats} ± half their range, {this_machine().simd}"
+        f"{threads}, {clock}, {this_machine().simd}{spread}"
     )
 
 
 def _table(found: CodecBench) -> Table:
     table = new_table(
-        "format", "images", "ratio", "encode MB/s", "decode MB/s", "decode images/s", "PSNR dB", "MS-SSIM", numbers=7
+        "format", "\nratio", "encode\nMB/s", "decode\nMB/s", "decode\nimages/s", "PSNR\ndB", "MS-\nSSIM", numbers=6
     )
     for result in found.stored:
         table.add_row(f"as stored ({result.format})", *_cells(result))
@@ -113,7 +114,6 @@ def _cells(result: FormatResult) -> list[str]:
     else:
         quality = ["exact", ""] if result.lossless and result.encode is not None else ["", ""]
     return [
-        str(result.num_images),
         f"{result.ratio:.2f}" if result.encoded_bytes else "",
         _speed_text(result.encode),
         _speed_text(result.decode),
@@ -127,7 +127,8 @@ def _speed_text(speed: Speed | None) -> str:
         return ""
     rate = speed.megabytes_per_second
     digits = 0 if rate.median >= 100 else 1
-    return f"{rate.median:,.{digits}f} ±{rate.half_range:3.0%}"
+    spread = f" ±{rate.half_range:3.0%}" if rate.highest > rate.lowest else ""
+    return f"{rate.median:,.{digits}f}{spread}"
 
 
 def _notes(corpus: Corpus, found: CodecBench) -> list[str]:

@@ -14,7 +14,7 @@ import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Annotated, TextIO
+from typing import IO, Annotated
 
 import typer
 from rich.console import Console, RenderableType
@@ -80,12 +80,13 @@ class Output:
             yield report
 
 
-def new_table(*columns: str, title: str | None = None, numbers: int = 0) -> Table:
-    """A plain table; the last `numbers` columns are aligned right."""
-    table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0))
+def new_table(*columns: str, numbers: int = 0) -> Table:
+    """A plain table. The last `numbers` columns are aligned right; without any, the last column may be broken."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for index, column in enumerate(columns):
-        justify = "right" if index >= len(columns) - numbers else "left"
-        table.add_column(column, justify=justify, header_style="dim", no_wrap=True)  # type: ignore[arg-type]  # literals
+        is_number = index >= len(columns) - numbers
+        may_break = not numbers and index == len(columns) - 1
+        table.add_column(column, justify="right" if is_number else "left", no_wrap=not may_break)
     return table
 
 
@@ -112,20 +113,22 @@ def _plain(value: object) -> object:
 
 
 def _print(console: Console, thing: RenderableType) -> None:
-    is_text = isinstance(thing, (str, Text))
+    if isinstance(thing, Table) and all(column.no_wrap for column in thing.columns):
+        # A number cut off by a narrow terminal is worse than a line that the terminal breaks.
+        console = _console(console.file, width=PIPE_WIDTH)
     with console.capture() as captured:
-        console.print(thing, soft_wrap=is_text, markup=False)
+        console.print(thing, soft_wrap=isinstance(thing, (str, Text)), markup=False)
     # Tables are padded to their width, which nobody wants in a file.
     lines = captured.get() if console.is_terminal else re.sub(r" +$", "", captured.get(), flags=re.MULTILINE)
     console.file.write(lines)
 
 
-def _console(stream: TextIO) -> Console:
+def _console(stream: IO[str], width: int | None = None) -> Console:
     colour = stream.isatty() and not os.environ.get("NO_COLOR")
     return Console(
         file=stream,
         color_system="auto" if colour else None,
         force_terminal=stream.isatty(),
-        width=None if stream.isatty() else PIPE_WIDTH,
+        width=width if width is not None or stream.isatty() else PIPE_WIDTH,
         highlight=False,
     )

@@ -36,7 +36,8 @@ def test_formats_are_compared_in_a_table(shell: Call, folder: Path) -> None:
     answer = shell("bench", "codecs", folder, "--formats", "raw,jpeg:q=85", "--repeats", "2")
 
     assert answer.status == 0
-    assert answer.stdout.startswith(f"3 images of {folder}, 0.0 MB of pixels\n1 thread, CPU time, median of 2 repeats")
+    assert answer.stdout.startswith(f"3 images of {folder}, 0.0 MB of pixels\n1 thread, CPU time, ")
+    assert ", median of 2 repeats ± half their range\n" in answer.stdout
     lines = {line.split("  ")[0]: line for line in answer.stdout.splitlines()}
     assert "exact" in lines["raw"]
     assert "exact" not in lines["jpeg:q=85"]
