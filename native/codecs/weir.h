@@ -165,6 +165,8 @@ inline constexpr std::size_t kMaxTileBytes = 70 * 1024;
 using EncodeTile = std::size_t (*)(const EncodeJob& job, std::uint8_t* out) noexcept;
 
 std::size_t encode_tile_plain(const EncodeJob& job, std::uint8_t* out) noexcept;
+std::size_t encode_tile_avx2(const EncodeJob& job, std::uint8_t* out) noexcept;
+std::size_t encode_tile_avx512(const EncodeJob& job, std::uint8_t* out) noexcept;
 
 /// The encoder and the decoder of the active SIMD path.
 [[nodiscard]] EncodeTile active_encode_tile() noexcept;

@@ -70,19 +70,19 @@ struct RowContext {
     /// The zigzagged residuals of a mode.
     template <std::uint32_t mode>
     [[gnu::always_inline]] inline V residuals() const noexcept {
-        if constexpr (mode == 0) return zigzag_lanes<Sample>(here - above);
-        if constexpr (mode == 1) return zigzag_lanes<Sample>(here - smooth);
-        if constexpr (mode == 2) return zigzag_lanes<Sample>(step);
-        if constexpr (mode == 3) return zigzag_lanes<Sample>(step - (above - above_left));
-        if constexpr (mode == 4) return zigzag_lanes<Sample>(step - ((above >> 1) - (above_left >> 1)));
-        if constexpr (mode == 5) return zigzag_lanes<Sample>(step - ((smooth - smooth_left) & not_first));
+        if constexpr (mode == 0) return Ops::zigzag(here - above);
+        if constexpr (mode == 1) return Ops::zigzag(here - smooth);
+        if constexpr (mode == 2) return Ops::zigzag(step);
+        if constexpr (mode == 3) return Ops::zigzag(step - (above - above_left));
+        if constexpr (mode == 4) return Ops::zigzag(step - ((above >> 1) - (above_left >> 1)));
+        if constexpr (mode == 5) return Ops::zigzag(step - ((smooth - smooth_left) & not_first));
         if constexpr (mode == 6) {
-            return zigzag_lanes<Sample>(step - (((smooth >> 1) - (smooth_left >> 1)) & not_first));
+            return Ops::zigzag(step - (((smooth >> 1) - (smooth_left >> 1)) & not_first));
         }
         if constexpr (mode == 7) {
             const V f = smooth - (smooth >> 2);
             const V f_left = smooth_left - (smooth_left >> 2);
-            return zigzag_lanes<Sample>(step - ((f - f_left) & not_first));
+            return Ops::zigzag(step - ((f - f_left) & not_first));
         }
     }
 
@@ -194,11 +194,12 @@ struct ModeEstimator {
 
     [[gnu::always_inline]] inline std::uint32_t cost(std::uint32_t mode, std::uint32_t num_rows) const noexcept {
         if constexpr (profile == Profile::fast) {
-            return static_cast<std::uint32_t>(sum_blocks(totals[mode]));
+            return static_cast<std::uint32_t>(BlockNumbers(totals[mode]).sum());
         } else {
             std::uint32_t bits = 0;
-            for (std::uint32_t b = 0; b < kBlocks; ++b) {
-                bits += RiceCost::bits(kRiceCost, totals[mode][b] * kGroupRows / num_rows);
+            constexpr std::uint32_t scale[kGroupRows + 1] = {0, 4 * 256, 2 * 256, 4 * 256 / 3, 256};  // to four rows
+            for (const std::uint64_t sum : BlockNumbers(totals[mode]).of) {
+                bits += RiceCost::bits(kRiceCost, sum * scale[num_rows] / 256);
             }
             return bits;
         }

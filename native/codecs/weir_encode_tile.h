@@ -216,10 +216,10 @@ class TileEncoder {
 
     void encode_fast(std::uint32_t i, std::uint32_t group) noexcept {
         for (std::uint32_t r = 0; r < rows_of(group); ++r) {
-            const Blocks widths = Ops::block_widths(load_lanes(residuals_[r]));
+            const BlockNumbers widths(Ops::block_widths(load_lanes(residuals_[r])));
             std::uint8_t* codes = codes_[i][group * kGroupRows + r];
             for (std::uint32_t b = 0; b < kBlocks; ++b) {
-                codes[b] = static_cast<std::uint8_t>(widths[b]);
+                codes[b] = static_cast<std::uint8_t>(widths.of[b]);
                 put_fields(residuals_[r] + b * kBlockLanes, codes[b]);
             }
         }
@@ -236,33 +236,35 @@ class TileEncoder {
             const Lanes<Sample> row = load_lanes(residuals_[r]);
             const Blocks sums = Ops::block_sums(row);
             any |= row;
-            sparse_cost += sums + (((Blocks)(sums != 0)) & 8);
+            sparse_cost += sums + (less_mask(Blocks{}, sums) & 8);
         }
         const Blocks widths = Ops::block_widths(any);
-        Blocks above;
-        for (std::uint32_t b = 0; b < kBlocks; ++b) above[b] = group == 0 ? kFirstCode : codes_[i][group - 1][b];
+        BlockNumbers codes_above(Blocks{} + kFirstCode);
+        for (std::uint32_t b = 0; group > 0 && b < kBlocks; ++b) codes_above.of[b] = codes_[i][group - 1][b];
+        const Blocks above = load_as<Blocks>(codes_above.of);
         Blocks best = Blocks{} + never;
         Blocks code{};
         const auto consider = [&](std::uint32_t candidate, const Blocks& bits, const Blocks& possible) {
             const Blocks up = candidate - above;
-            const Blocks control = (up + up) ^ (Blocks)((SignedBlocks)up < 0);
+            const Blocks control = (up + up) ^ (0 - (up >> 63));
             const Blocks total = (bits + control) | (~possible & never);
-            const Blocks better = (Blocks)(total < best);
+            const Blocks better = less_mask(total, best);
             best = (better & total) | (~better & best);
             code = (better & candidate) | (~better & code);
         };
-        consider(0, Blocks{}, (Blocks)(widths == 0));
-        consider(1, sparse_cost, (Blocks)(widths <= 4));
+        consider(0, Blocks{}, less_mask(widths, Blocks{} + 1));
+        consider(1, sparse_cost, less_mask(widths, Blocks{} + 5));
         for (std::uint32_t k = 0; k <= kBits<Sample> - 2; ++k) {
             Blocks quotients{};
             for (std::uint32_t r = 0; r < num_rows; ++r) {
                 const Lanes<Sample> row = load_lanes(residuals_[r]) >> static_cast<Sample>(k);
                 quotients += Ops::block_sums(row);
             }
-            consider(2 + k, quotients + count * (k + 1), (Blocks)(widths <= k + 4));
+            consider(2 + k, quotients + count * (k + 1), less_mask(widths, Blocks{} + (k + 5)));
         }
         consider(kHighestCode, Blocks{} + count * kBits<Sample>, ~Blocks{});
-        for (std::uint32_t b = 0; b < kBlocks; ++b) codes_[i][group][b] = static_cast<std::uint8_t>(code[b]);
+        const BlockNumbers chosen(code);
+        for (std::uint32_t b = 0; b < kBlocks; ++b) codes_[i][group][b] = static_cast<std::uint8_t>(chosen.of[b]);
     }
 
     void encode_dense(std::uint32_t i, std::uint32_t group) noexcept {

@@ -20,16 +20,11 @@ namespace {
 
 using Lanes8 = std::uint8_t __attribute__((vector_size(kLanes)));
 using Lanes16 = std::uint16_t __attribute__((vector_size(2 * kLanes)));
-using SignedLanes8 = std::int8_t __attribute__((vector_size(kLanes)));
-using SignedLanes16 = std::int16_t __attribute__((vector_size(2 * kLanes)));
 /// One number for each block of a row.
 using Blocks = std::uint64_t __attribute__((vector_size(8 * kBlocks)));
-using SignedBlocks = std::int64_t __attribute__((vector_size(8 * kBlocks)));
 
 template <typename Sample>
 using Lanes = std::conditional_t<sizeof(Sample) == 1, Lanes8, Lanes16>;
-template <typename Sample>
-using SignedLanes = std::conditional_t<sizeof(Sample) == 1, SignedLanes8, SignedLanes16>;
 
 template <typename Value>
 PENSTOCK_INLINE Value load_as(const void* from) noexcept {
@@ -49,21 +44,24 @@ PENSTOCK_INLINE Lanes<Sample> load_lanes(const Sample* row) noexcept {
 }
 
 template <typename Sample>
-PENSTOCK_INLINE Lanes<Sample> zigzag_lanes(const Lanes<Sample>& v) noexcept {
-    return (v + v) ^ (Lanes<Sample>)((SignedLanes<Sample>)v < 0);
-}
-
-template <typename Sample>
 PENSTOCK_INLINE Lanes<Sample> half_signed_lanes(const Lanes<Sample>& v) noexcept {
     constexpr auto sign = static_cast<Sample>(1U << (8 * sizeof(Sample) - 2));
     return ((v >> 1) ^ sign) - sign;
 }
 
-PENSTOCK_INLINE std::uint64_t sum_blocks(const Blocks& v) noexcept {
-    std::uint64_t total = 0;
-    for (std::uint32_t b = 0; b < kBlocks; ++b) total += v[b];
-    return total;
-}
+/// All ones where a < b, for numbers below 2^63. Comparisons of vectors that are wider than registers would be taken
+/// apart into single lanes.
+PENSTOCK_INLINE Blocks less_mask(const Blocks& a, const Blocks& b) noexcept { return 0 - ((a - b) >> 63); }
+
+/// A number for each block, to be looked at one by one.
+struct BlockNumbers {
+    std::uint64_t of[kBlocks];
+
+    explicit BlockNumbers(const Blocks& blocks) noexcept { store_as(of, blocks); }
+    [[nodiscard]] std::uint64_t sum() const noexcept {
+        return of[0] + of[1] + of[2] + of[3] + of[4] + of[5] + of[6] + of[7];
+    }
+};
 
 struct PlainOps {
     /// (a + b + 1) >> 1
@@ -71,6 +69,9 @@ struct PlainOps {
     PENSTOCK_INLINE Vector average_up(const Vector& a, const Vector& b) noexcept {
         return (a | b) - ((a ^ b) >> 1);
     }
+
+    PENSTOCK_INLINE Lanes8 zigzag(const Lanes8& v) noexcept { return (v + v) ^ (0 - (v >> 7)); }
+    PENSTOCK_INLINE Lanes16 zigzag(const Lanes16& v) noexcept { return (v + v) ^ (0 - (v >> 15)); }
 
     /// The sum of each block's eight lanes.
     PENSTOCK_INLINE Blocks block_sums(const Lanes8& v) noexcept {
@@ -81,13 +82,16 @@ struct PlainOps {
         return sums & 0xffff;
     }
     PENSTOCK_INLINE Blocks block_sums(const Lanes16& v) noexcept {
-        Blocks sums;
+        std::uint64_t halves[2 * kBlocks];
+        store_as(halves, v);
+        std::uint64_t sums[kBlocks];
         for (std::uint32_t b = 0; b < kBlocks; ++b) {
-            std::uint64_t total = 0;
-            for (std::uint32_t lane = 0; lane < kBlockLanes; ++lane) total += v[b * kBlockLanes + lane];
-            sums[b] = total;
+            constexpr std::uint64_t even = 0x0000ffff0000ffff;
+            const std::uint64_t pairs = (halves[2 * b] & even) + (halves[2 * b] >> 16 & even) +
+                                        (halves[2 * b + 1] & even) + (halves[2 * b + 1] >> 16 & even);
+            sums[b] = (pairs & 0xffffffff) + (pairs >> 32);
         }
-        return sums;
+        return load_as<Blocks>(sums);
     }
 
     /// The number of bits that the largest lane of each block needs.
@@ -96,19 +100,21 @@ struct PlainOps {
         any |= any >> 32;
         any |= any >> 16;
         any |= any >> 8;
-        for (std::uint32_t b = 0; b < kBlocks; ++b) any[b] = std::bit_width(any[b] & 0xff);
-        return any;
+        BlockNumbers widths(any & 0xff);
+        for (std::uint64_t& width : widths.of) width = static_cast<std::uint64_t>(std::bit_width(width));
+        return load_as<Blocks>(widths.of);
     }
     PENSTOCK_INLINE Blocks block_widths(const Lanes16& v) noexcept {
-        Blocks widths;
+        std::uint64_t halves[2 * kBlocks];
+        store_as(halves, v);
+        std::uint64_t widths[kBlocks];
         for (std::uint32_t b = 0; b < kBlocks; ++b) {
-            const auto* halves = reinterpret_cast<const std::uint64_t*>(&v) + 2 * b;
-            std::uint64_t any = load_as<std::uint64_t>(halves) | load_as<std::uint64_t>(halves + 1);
+            std::uint64_t any = halves[2 * b] | halves[2 * b + 1];
             any |= any >> 32;
             any |= any >> 16;
-            widths[b] = std::bit_width(any & 0xffff);
+            widths[b] = static_cast<std::uint64_t>(std::bit_width(any & 0xffff));
         }
-        return widths;
+        return load_as<Blocks>(widths);
     }
 
     /// Bit j: byte j (at most 127) is at least `bound` (1 to 127).

@@ -13,6 +13,12 @@ DecodeTile active_decode_tile() noexcept {
     return decode_tile_plain;
 }
 
-EncodeTile active_encode_tile() noexcept { return encode_tile_plain; }
+EncodeTile active_encode_tile() noexcept {
+#if defined(__x86_64__)
+    if (active_simd_path() >= SimdPath::avx512) return encode_tile_avx512;
+    if (active_simd_path() >= SimdPath::avx2) return encode_tile_avx2;
+#endif
+    return encode_tile_plain;
+}
 
 }  // namespace penstock::weir

@@ -1,5 +1,6 @@
 // Arithmetic of Weir that the plain decoder and the encoder share: zigzag, colour, and the rows that predict.
-// Everything is modulo 2^N, N being the bits of `Sample`.
+// Everything is modulo 2^N, N being the bits of `Sample`. In an anonymous namespace, because files that are compiled
+// for different instruction sets include it.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +9,10 @@
 #include "codecs/weir.h"
 
 namespace penstock::weir {
+namespace {
 
 template <typename Sample>
-inline constexpr std::uint32_t kBits = 8 * sizeof(Sample);
+constexpr std::uint32_t kBits = 8 * sizeof(Sample);
 
 template <typename Sample>
 constexpr Sample unzigzag(Sample z) noexcept {
@@ -35,7 +37,7 @@ struct Pqs {
 };
 
 template <typename Sample>
-inline constexpr Sample kHalf = static_cast<Sample>(1U << (kBits<Sample> - 1));
+constexpr Sample kHalf = static_cast<Sample>(1U << (kBits<Sample> - 1));
 
 template <int transform, typename Sample>
 constexpr Rgb<Sample> to_rgb(Pqs<Sample> in) noexcept {
@@ -88,4 +90,5 @@ void predict_row(std::uint32_t mode, const Sample* above, Sample* f) noexcept {
     }
 }
 
+}  // namespace
 }  // namespace penstock::weir
