@@ -10,6 +10,7 @@ CODECS ?=
 BENCH_ARGS ?=
 
 SETUP := @$(PYTHON) -m scripts.setup --venv $(VENV)
+TOUCHED := $(PYTHON) -m scripts.touched $(if $(BASE),--base $(BASE))
 RUN := $(VENV)/bin/python
 TOOL := $(VENV)/bin
 BENCHMARKS = $(basename $(notdir $(shell grep -l __main__ bench/*.py)))
@@ -36,11 +37,11 @@ test:            ## the fast tier: minutes at first, seconds later
 	@$(RUN) -m pytest --no-header --dist loadgroup -n $(JOBS) -m "not long" $(PYTEST_ARGS)
 
 test-touched:    ## the part of the long tier that a change touches (BASE=revision to compare with)
-	$(SETUP) torch test fuzz wheel package
+	$(SETUP) torch test package $(shell $(TOUCHED) --groups)
 	@$(RUN) -m scripts.touched $(if $(BASE),--base $(BASE)) -- --no-header --dist loadgroup -n $(JOBS) $(PYTEST_ARGS)
 
 test-all:        ## both tiers: faults, fuzzing, soak, the wheel
-	$(SETUP) torch test bench fuzz wheel package
+	$(SETUP) torch test bench fuzz wheel arm64 package
 	@$(RUN) -m pytest --no-header --dist loadgroup -n $(JOBS) $(PYTEST_ARGS)
 
 lint:            ## ruff, mypy, clang-format; changes nothing

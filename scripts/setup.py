@@ -1,6 +1,8 @@
 """Makes a fresh machine ready: system libraries, a virtual environment, pinned packages, the extension.
 
-python3 -m scripts.setup [--venv DIR] GROUP…     a GROUP is a file of requirements/, or `package` for Penstock itself
+python3 -m scripts.setup [--venv DIR] GROUP…
+
+A GROUP is a file of requirements/, `package` for Penstock itself, or `arm64` for a compiler and an emulator of ARM.
 
 Needs Python alone. A step whose inputs have not changed since it last succeeded is skipped in silence: its stamp in the
 environment holds a hash of them. Called by the Makefile.
@@ -30,7 +32,8 @@ def main(arguments: list[str]) -> int:
     """Run the steps that the groups need; 1 if one failed."""
     parser = argparse.ArgumentParser(description="Make this machine ready to build, test or lint Penstock.")
     parser.add_argument("--venv", type=Path, default=ROOT / ".venv")
-    parser.add_argument("groups", nargs="+", choices=["package", *sorted(g.stem for g in REQUIREMENTS.glob("*.txt"))])
+    files = sorted(file.stem for file in REQUIREMENTS.glob("*.txt"))
+    parser.add_argument("groups", nargs="+", choices=["arm64", "package", *files])
     options = parser.parse_args(arguments)
     venv = Environment(options.venv.resolve())
     try:
@@ -38,7 +41,7 @@ def main(arguments: list[str]) -> int:
         LOCK.parent.mkdir(exist_ok=True)
         with LOCK.open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            _install_system_packages(fuzz="fuzz" in options.groups)
+            _install_system_packages(options.groups)
             for step in steps(venv, options.groups):
                 step.run_if_needed(venv)
     except SetupError as error:
@@ -114,7 +117,7 @@ def steps(venv: Environment, groups: list[str]) -> Iterable[Step]:
     wanted = set(groups)
     if "package" in wanted:
         wanted |= {"build", "runtime"}
-    for group in sorted(wanted - {"package"}, key=lambda group: (group != "torch", group)):
+    for group in sorted(wanted - {"arm64", "package"}, key=lambda group: (group != "torch", group)):
         yield _requirements_step(venv, group)
     if "package" in wanted:
         yield Step("package", "penstock, compiled", _package_key(), lambda: _install_package(venv))
@@ -170,15 +173,15 @@ def _check_python() -> None:
         raise SetupError(f"Python 3.10 or newer is needed, this is {found}\n  fix:   make PYTHON=python3.11 …")
 
 
-def _install_system_packages(*, fuzz: bool) -> None:
-    packages = missing_packages(fuzz=fuzz)
+def _install_system_packages(groups: list[str]) -> None:
+    packages = missing_packages(groups)
     if not packages:
         return
     commands = apt_commands(packages)
     print(f"setup: system packages {' '.join(packages)} … ", end="", flush=True)
     for command in commands:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
-        if done.returncode == 0 and not missing_packages(fuzz=fuzz):
+        if done.returncode == 0 and not missing_packages(groups):
             print("done", flush=True)
             return
     raise SetupError(f"apt could not install {' '.join(packages)}:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")

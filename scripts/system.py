@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Collection
 from pathlib import Path
 
 # pkg-config modules that CMakeLists.txt asks for, and the package that has each (the same on Debian and Ubuntu).
@@ -18,8 +19,8 @@ LIBRARIES = {
     "spng": "libspng-dev",
 }
 
-
 FUZZ_PACKAGES = ["clang", "libclang-rt-dev"]
+ARM64_COMMANDS = {"aarch64-linux-gnu-g++": "g++-aarch64-linux-gnu", "qemu-aarch64": "qemu-user"}
 CLANG_SUFFIXES = ("", *(f"-{version}" for version in range(22, 13, -1)))
 
 
@@ -27,16 +28,21 @@ class SetupError(Exception):
     """What stops set-up, as one message for the person at the terminal."""
 
 
-def missing_packages(*, fuzz: bool = False) -> list[str]:
-    """Packages to install before the extension can be built and a virtual environment made; and, on wish, fuzzed."""
+def missing_packages(groups: Collection[str] = ()) -> list[str]:
+    """Packages to install before the extension can be built and a virtual environment made.
+
+    The groups `fuzz` and `arm64` want more: a compiler that can fuzz, and one for ARM with its emulator.
+    """
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
     packages = []
     if shutil.which("c++") is None:
         packages.append("g++")
     if not Path(sysconfig.get_path("include"), "Python.h").is_file():
         packages.append(f"{version}-dev")
-    if fuzz and not clang_can_fuzz():
+    if "fuzz" in groups and not clang_can_fuzz():
         packages += FUZZ_PACKAGES
+    if "arm64" in groups:
+        packages += [package for command, package in ARM64_COMMANDS.items() if shutil.which(command) is None]
     if not _has_module("ensurepip"):
         packages.append(f"{version}-venv")
     if shutil.which("pkg-config") is None:

@@ -1,6 +1,6 @@
 """Runs the part of the long test tier that a change touches.
 
-python -m scripts.touched [--base REVISION] [-- pytest arguments]
+python -m scripts.touched [--base REVISION] [--groups] [-- pytest arguments]
 
 A change is what differs from the base, files not committed yet included. The base is where this branch left
 origin/main; on main itself, where nothing differs from it, the last commit's parent.
@@ -18,6 +18,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 
+ARM64 = "tests/story/test_arm64.py"
+WHEEL = "tests/story/test_wheel.py"
 FUZZ = "tests/hostile/test_fuzz.py"
 FUZZ_ONE = FUZZ + "::test_a_minute_of_fuzzing_finds_nothing[{codec}]"
 
@@ -33,13 +35,17 @@ class Rule:
 RULES = (
     Rule(("native/base/*", "native/codecs/co*", "native/codecs/decode*", "fuzz/*"), (FUZZ,)),
     Rule(("native/*", "src/penstock/codecs/*"), ("tests/parity",)),
+    Rule(("native/CMakeLists.txt", "native/base/*", "native/*_avx*", "scripts/arm64.py"), (ARM64,)),
     Rule(("native/engine/*", "src/penstock/load/*"), ("tests/stress", "tests/unit/engine")),
     Rule(
-        ("CMakeLists.txt", "native/CMakeLists.txt", "pyproject.toml", "requirements/*", "scripts/*.py"),
-        ("tests/story",),
+        ("CMakeLists.txt", "native/CMakeLists.txt", "pyproject.toml", "requirements/*", "scripts/wheel.py"),
+        (WHEEL,),
     ),
 )
 # A codec's own files call for its own fuzz target alone: a minute instead of all of them.
+# What set-up must add before these can run.
+GROUPS = {ARM64: "arm64", FUZZ: "fuzz", WHEEL: "wheel"}
+
 CODECS = ("bmp", "jpeg", "l3", "png", "pnm", "raw", "tiff", "webp", "weir")
 
 
@@ -47,10 +53,14 @@ def main(arguments: list[str]) -> int:
     """Select and run; 0 also when the change touches nothing of the long tier."""
     parser = ArgumentParser(description="Run the long tests that a change touches.")
     parser.add_argument("--base", default=None, help="revision to compare with")
+    parser.add_argument("--groups", action="store_true", help="only print what scripts.setup must add")
     parser.add_argument("pytest_arguments", nargs="*")
     options = parser.parse_args(arguments)
     base = options.base or find_base()
     tests = [test for test in long_tests(changed_files(base)) if (ROOT / test.partition("::")[0]).exists()]
+    if options.groups:
+        print(*sorted({group for file, group in GROUPS.items() if any(_covers(test, file) for test in tests)}))
+        return 0
     if not tests or _run_pytest(["--collect-only", "-q", *tests], quiet=True) != 0:
         print(f"test-touched: the change since {base[:12]} touches nothing of the long tier")
         return 0
@@ -62,7 +72,7 @@ def long_tests(changed: list[str]) -> list[str]:
     """Folders and files whose long tests the changed files call for.
 
     >>> long_tests(["requirements/pins.txt", "README.md"])
-    ['tests/story']
+    ['tests/story/test_wheel.py']
     >>> long_tests(["native/codecs/png_unfilter.cpp", "tests/unit/test_layers.py"])[0]
     'tests/hostile/test_fuzz.py::test_a_minute_of_fuzzing_finds_nothing[png]'
     """
@@ -90,6 +100,12 @@ def changed_files(base: str) -> list[str]:
     """Paths that differ from `base`, committed or not."""
     names = _git("diff", "--name-only", base).splitlines()
     return sorted({*names, *_git("ls-files", "--others", "--exclude-standard").splitlines()})
+
+
+def _covers(test: str, file: str) -> bool:
+    """Whether running `test` (a folder, a file, or one test of it) runs something of `file`."""
+    path = Path(test.partition("::")[0])
+    return path == Path(file) or path in Path(file).parents
 
 
 def _wider(test: str) -> list[str]:

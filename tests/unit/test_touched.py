@@ -32,7 +32,16 @@ def test_prose_calls_for_nothing() -> None:
 
 def test_a_changed_test_calls_for_itself_unless_its_folder_is_called_for() -> None:
     assert long_tests(["tests/story/test_wheel.py"]) == ["tests/story/test_wheel.py"]
-    assert long_tests(["tests/story/test_wheel.py", "pyproject.toml"]) == ["tests/story"]
+    assert long_tests(["tests/parity/test_l3.py", "native/codecs/exif.h"]) == ["tests/parity"]
+
+
+def test_set_up_is_told_what_the_tests_need(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(touched, "changed_files", lambda _: ["pyproject.toml", "native/codecs/png.cpp"])
+
+    assert touched.main(["--base", "HEAD", "--groups"]) == 0
+    assert capsys.readouterr().out.split() == ["fuzz", "wheel"]
 
 
 def test_every_codec_is_known_by_name() -> None:
