@@ -76,8 +76,9 @@ void set_output(WebPDecoderConfig& config, ImageView out) {
     config.output.u.RGBA.size = out.row_stride * (out.shape.height - 1) + out.shape.row_bytes();
 }
 
-// Decodes `window` (of the full-size image) or, with a `scale`, the whole image; `out` has the size of the result.
-void decode_window(ByteView data, const ImageInfo& info, const Region& window, std::uint32_t scale, ImageView out) {
+// Decodes `window` (of the full-size image) or, at a scale, the whole image; `out` has the size of the result.
+void decode_window(ByteView data, const ImageInfo& info, const DecodeOptions& wishes, const Region& window,
+                   ImageView out) {
     WebPDecoderConfig config;
     if (WebPInitDecoderConfig(&config) == 0) {
         throw Error(ErrorCode::unsupported, "the installed libwebp has another interface than the one built for",
@@ -85,7 +86,8 @@ void decode_window(ByteView data, const ImageInfo& info, const Region& window, s
     }
     set_output(config, out);
     WebPDecoderOptions& options = config.options;
-    if (scale != 1) {
+    options.no_fancy_upsampling = wishes.fast ? 1 : 0;
+    if (wishes.scale != 1) {
         options.use_scaling = 1;
         options.scaled_width = static_cast<int>(out.shape.width);
         options.scaled_height = static_cast<int>(out.shape.height);
@@ -233,14 +235,14 @@ class WebpCodec final : public Codec {
             *options.counters = {info.shape.height, rows};
         }
         if (window.width == wanted.width && window.height == wanted.height) {
-            decode_window(data, info, window, options.scale, out);
+            decode_window(data, info, options, window, out);
             return;
         }
         PixelShape window_shape = whole;
         window_shape.width = window.width;
         window_shape.height = window.height;
         OwnedImage scratch(window_shape, BufferPool::shared());
-        decode_window(data, info, window, options.scale, scratch.view());
+        decode_window(data, info, options, window, scratch.view());
         const std::size_t skipped_bytes = std::size_t{wanted.x - window.x} * whole.channels;
         for (std::uint32_t y = 0; y < wanted.height; ++y) {
             std::memcpy(out.row(y), scratch.view().row(wanted.y - window.y + y) + skipped_bytes, out.shape.row_bytes());

@@ -50,6 +50,15 @@ def test_region_of_any_scale_equals_the_crop(data: st.DataObject) -> None:
     )
 
 
+def test_fast_is_near_and_its_regions_equal_its_crop() -> None:
+    data = penstock.encode(sample_image(60, 50, 3, "uint8"), "webp")
+    exact, fast = (penstock.decode(data, options=DecodeOptions(fast=fast)) for fast in (False, True))
+    assert 0 < np.abs(exact.astype(int) - fast).mean() < 8
+    for y, x in itertools.product(range(4), range(4)):
+        part = penstock.decode(data, options=DecodeOptions(fast=True, region=(y, x, 31, 32)))
+        np.testing.assert_array_equal(part, fast[y : y + 31, x : x + 32])
+
+
 @pytest.mark.parametrize("scale", [2, 4, 8])
 @pytest.mark.parametrize("format", ["webp", "webp:lossless"])
 def test_scaled_decode_is_near_the_mean_of_what_it_covers(format: str, scale: int) -> None:
