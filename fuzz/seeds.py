@@ -61,6 +61,12 @@ def pillow_seeds() -> Iterator[Seed]:
         ("png", "bilevel", colour.convert("1"), {}),
         ("png", "transparent", colour, {"transparency": (10, 50, 90)}),
         ("png", "exif", colour, {"exif": exif}),
+        # Stored, not compressed: a mutation then changes a filter or a sample.
+        ("png", "stored", colour, {"compress_level": 0}),
+        ("png", "stored-16", Image.fromarray(sample_image(9, 13, 1, "uint16")), {"compress_level": 0}),
+        ("png", "stored-alpha", colour.convert("RGBA"), {"compress_level": 0}),
+        ("png", "stored-grey", colour.convert("L"), {"compress_level": 0}),
+        ("png", "stored-palette", colour.quantize(17), {"compress_level": 0}),
         ("webp", "exif", colour, {"exif": exif, "quality": 50}),
         ("webp", "alpha", colour.convert("LA").convert("RGBA"), {"quality": 20, "alpha_quality": 40}),
         ("webp", "palette", colour.quantize(7).convert("RGB"), {"lossless": True}),

@@ -1,0 +1,95 @@
+#include "repair.h"
+
+#include <libdeflate.h>
+
+#include <cstring>
+#include <string_view>
+#include <vector>
+
+#include "base/crc32c.h"
+
+namespace penstock::fuzz {
+
+namespace {
+
+using Bytes = std::span<std::uint8_t>;
+
+constexpr std::string_view kPngSignature = "\x89PNG\r\n\x1a\n";
+constexpr std::size_t kMaxInflatedBytes = std::size_t{1} << 22;
+
+std::uint32_t load_big_endian(const std::uint8_t* bytes) {
+    return std::uint32_t{bytes[0]} << 24 | std::uint32_t{bytes[1]} << 16 | std::uint32_t{bytes[2]} << 8 | bytes[3];
+}
+
+void store_big_endian(std::uint8_t* bytes, std::uint32_t value) {
+    for (int i = 0; i < 4; ++i) bytes[i] = static_cast<std::uint8_t>(value >> (24 - 8 * i));
+}
+
+bool starts_with(Bytes file, std::string_view magic) {
+    return file.size() >= magic.size() && std::memcmp(file.data(), magic.data(), magic.size()) == 0;
+}
+
+// Type, content and CRC of each whole chunk.
+std::vector<Bytes> png_chunks(Bytes file) {
+    std::vector<Bytes> chunks;
+    std::size_t offset = kPngSignature.size();
+    while (file.size() - offset >= 12) {
+        const std::size_t content_bytes = load_big_endian(&file[offset]);
+        if (content_bytes > file.size() - offset - 12) break;
+        chunks.push_back(file.subspan(offset + 4, content_bytes + 8));
+        offset += content_bytes + 12;
+    }
+    return chunks;
+}
+
+// The Adler-32 that a zlib stream should end with; 0 if it does not inflate.
+std::uint32_t adler_of(const std::vector<std::uint8_t>& stream) {
+    // Kept between calls: to make them anew took forty times as long as a decode.
+    static libdeflate_decompressor* const decompressor = libdeflate_alloc_decompressor();
+    static std::vector<std::uint8_t> inflated(kMaxInflatedBytes);
+    std::size_t size = 0;
+    const libdeflate_result result = libdeflate_deflate_decompress(decompressor, stream.data() + 2, stream.size() - 6,
+                                                                   inflated.data(), inflated.size(), &size);
+    return result == LIBDEFLATE_SUCCESS ? libdeflate_adler32(1, inflated.data(), size) : 0;
+}
+
+void repair_pixel_stream(const std::vector<Bytes>& chunks) {
+    std::vector<std::uint8_t*> places;  // of each byte of the stream, which may span many chunks
+    std::vector<std::uint8_t> stream;
+    for (const Bytes chunk : chunks) {
+        if (std::memcmp(chunk.data(), "IDAT", 4) != 0) continue;
+        for (std::uint8_t& byte : chunk.subspan(4, chunk.size() - 8)) {
+            places.push_back(&byte);
+            stream.push_back(byte);
+        }
+    }
+    if (stream.size() <= 6) return;
+    const std::uint32_t adler = adler_of(stream);
+    if (adler == 0) return;
+    for (std::size_t i = 0; i < 4; ++i) {
+        *places[places.size() - 4 + i] = static_cast<std::uint8_t>(adler >> (24 - 8 * i));
+    }
+}
+
+void repair_png(Bytes file) {
+    const std::vector<Bytes> chunks = png_chunks(file);
+    repair_pixel_stream(chunks);
+    for (const Bytes chunk : chunks) {
+        store_big_endian(&chunk[chunk.size() - 4], libdeflate_crc32(0, chunk.data(), chunk.size() - 4));
+    }
+}
+
+void repair_weir(Bytes file) {
+    if (file.size() < 32) return;
+    const std::uint32_t crc = crc32c(file.first(28));
+    std::memcpy(&file[28], &crc, sizeof crc);
+}
+
+}  // namespace
+
+void repair_checksums(Bytes file) {
+    if (starts_with(file, kPngSignature)) repair_png(file);
+    if (starts_with(file, "WEIR")) repair_weir(file);
+}
+
+}  // namespace penstock::fuzz
