@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import penstock
-from penstock.codecs import DecodeOptions, find, parse_format
+from penstock import _native
+from penstock.codecs import DecodeOptions, find
+from penstock.codecs.table import BUILTIN
 from penstock.testing.codec import capabilities_of
 
-CORPUS = Path(__file__).parents[2] / "fuzz" / "corpus"
+ROOT = Path(__file__).parents[2]
+CORPUS = ROOT / "fuzz" / "corpus"
 CODECS = sorted(folder.name for folder in CORPUS.iterdir())
 
 
@@ -35,4 +39,13 @@ def test_the_kept_corpus_is_small(codec_name: str) -> None:
     files = list((CORPUS / codec_name).iterdir())
     assert 0 < len(files) < 60
     assert max(file.stat().st_size for file in files) <= 10_000
-    assert parse_format(codec_name).codec == codec_name
+
+
+def test_every_built_in_codec_has_a_kept_corpus() -> None:
+    assert {codec.name for codec in BUILTIN} == set(CODECS), "run `python -m fuzz.run --keep CODEC` for a new codec"
+
+
+def test_every_native_codec_has_a_fuzz_target() -> None:
+    """fuzz/CMakeLists.txt reads the targets out of the table, by this pattern."""
+    table = (ROOT / "native" / "codecs" / "table.cpp").read_text()
+    assert sorted(re.findall(r"&([a-z0-9_]+)_codec\(\)", table)) == sorted(_native.codec_names())
