@@ -1,0 +1,121 @@
+"""Metadata of Weir files: read it, or write it into a finished file without touching a pixel. Layout: spec/weir.md."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from penstock import _native
+from penstock.codecs.weir import WEIR
+from penstock.errors import ArgumentError, CodecError
+from penstock.types import Buffer
+
+HEADER_BYTES = 32
+TILE_SIDE = 64
+ONCE = ("ICCP", "EXIF")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One entry: "ICCP" (an ICC profile), "EXIF" (from its TIFF header), "TEXT" (key, zero byte, value), or other."""
+
+    tag: str
+    content: bytes
+
+    @classmethod
+    def text(cls, key: str, value: str) -> Entry:
+        r"""A text, such as a comment.
+
+        >>> Entry.text("Comment", "at dusk")
+        Entry(tag='TEXT', content=b'Comment\x00at dusk')
+        """
+        return cls("TEXT", key.encode() + b"\0" + value.encode())
+
+
+def read_metadata(data: Buffer) -> list[Entry]:
+    """The entries of a file, in their order."""
+    tables = _Tables.of(data)
+    rest = tables.metadata
+    entries = []
+    while rest:
+        size = int.from_bytes(rest[4:8], "little")
+        if len(rest) < 8 + size or not rest[:4].isascii():
+            raise _damaged("a metadata entry does not fit")
+        entries.append(Entry(rest[:4].decode("ascii"), rest[8 : 8 + size]))
+        rest = rest[8 + size :]
+    return entries
+
+
+def write_metadata(data: Buffer, entries: Iterable[Entry]) -> bytes:
+    r"""The same image with these entries in place of those it has; no entries remove them.
+
+    >>> import numpy, penstock
+    >>> image = penstock.encode(numpy.zeros((2, 3), numpy.uint8), "weir")
+    >>> read_metadata(write_metadata(image, [Entry.text("Comment", "at dusk")]))
+    [Entry(tag='TEXT', content=b'Comment\x00at dusk')]
+    """
+    kept = list(entries)
+    for entry in kept:
+        _check(entry, kept)
+    content = b"".join(struct.pack("<4sI", entry.tag.encode(), len(entry.content)) + entry.content for entry in kept)
+    return _Tables.of(data).with_metadata(content)
+
+
+def _check(entry: Entry, entries: list[Entry]) -> None:
+    if len(entry.tag) != 4 or not entry.tag.isascii():
+        problem = f"tag '{entry.tag}' is not four ASCII characters"
+    elif entry.tag in ONCE and sum(other.tag == entry.tag for other in entries) > 1:
+        problem = f"there is more than one {entry.tag} entry"
+    elif entry.tag == "TEXT" and b"\0" not in entry.content:
+        problem = "a TEXT entry has no zero byte between key and value"
+    else:
+        return
+    raise ArgumentError(problem, where="metadata", fix="see spec/weir.md; Entry.text makes texts", code=130)
+
+
+def _damaged(what: str) -> CodecError:
+    return CodecError(what, where="tables of the weir data", fix="the file is damaged: restore it", code=320)
+
+
+@dataclass(frozen=True)
+class _Tables:
+    """What stands before the tiles, checked."""
+
+    header: bytes
+    offsets: np.ndarray[tuple[int], np.dtype[np.uint64]]
+    checksums: bytes
+    metadata: bytes
+    tiles: memoryview
+
+    @classmethod
+    def of(cls, data: Buffer) -> _Tables:
+        view = memoryview(data).cast("B")
+        info = WEIR.inspect(view, max_pixels=2**63)
+        num_tiles = -(-info.width // TILE_SIDE) * -(-info.height // TILE_SIDE)
+        offset_type = np.dtype("<u8" if view[18] & 1 else "<u4")
+        checksums = HEADER_BYTES + offset_type.itemsize * (num_tiles + 1)
+        metadata = checksums + 4 * num_tiles
+        metadata_bytes, table_crc = struct.unpack_from("<II", view, 20)
+        end = metadata + metadata_bytes
+        if len(view) < end:
+            raise _damaged(f"weir data of {len(view)} bytes ends before its first tile, at byte {end}")
+        if _native.crc32c(view[HEADER_BYTES:end]) != table_crc:
+            raise _damaged("tables of the weir image do not match their checksum")
+        offsets = np.frombuffer(view, offset_type, num_tiles + 1, HEADER_BYTES).astype(np.uint64)
+        return cls(bytes(view[:20]), offsets, bytes(view[checksums:metadata]), bytes(view[metadata:end]), view[end:])
+
+    def with_metadata(self, metadata: bytes) -> bytes:
+        """The file with other metadata; offsets grow to eight bytes only if they must."""
+        relative = self.offsets - self.offsets[0]
+        rest = len(self.checksums) + len(metadata)
+        wide = HEADER_BYTES + 8 * len(relative) + rest + int(relative[-1]) >= 2**32
+        offset_type = np.dtype("<u8" if wide else "<u4")
+        begin = HEADER_BYTES + offset_type.itemsize * len(relative) + rest
+        tables = (relative + np.uint64(begin)).astype(offset_type).tobytes() + self.checksums + metadata
+        header = self.header[:18] + bytes([int(wide), 0])
+        header += struct.pack("<II", len(metadata), _native.crc32c(tables))
+        header += struct.pack("<I", _native.crc32c(header))
+        return b"".join([header, tables, self.tiles])
