@@ -13,11 +13,12 @@ import typer
 from penstock.cli.group import add_command, new_group
 from penstock.cli.output import JsonOption, Output
 from penstock.codecs import Conversion, DecodeOptions, Format, convert, find, find_by_extension, parse_format
-from penstock.errors import ArgumentError, PenstockError, StorageError
+from penstock.errors import ArgumentError, CodecError, PenstockError, StorageError
 from penstock.storage import read_file, write_file
 from penstock.types import Region
 
 PIPE = "-"
+TOO_LARGE = 340
 
 Input = Annotated[str, typer.Argument(metavar="IN", help="An image of any codec; - for stdin.")]
 Target = Annotated[str, typer.Argument(metavar="OUT", help="The file to write; - for stdout.")]
@@ -106,13 +107,21 @@ def _convert(out: Output, source: str, target: str, format: str | None, wishes: 
     try:
         done = convert(data, chosen, wishes)
     except PenstockError as error:
-        raise error.within(_shown(source, "stdin")) from error
+        raise _told(error, _shown(source, "stdin")) from error
     _warn(out, target, done, wishes)
     if target == PIPE:
         sys.stdout.buffer.write(done.data)
     else:
         write_file(target, done.data)
     _tell(out, source, target, len(data), done)
+
+
+def _told(error: PenstockError, source: str) -> PenstockError:
+    """The error with the file it happened in, and with a fix that can be typed."""
+    if error.code == TOO_LARGE:
+        fix = "if you trust the file, `penstock codec encode` takes a larger --max-pixels"
+        return CodecError(error.what, where=f"{source}: {error.where}", fix=fix, code=error.code)
+    return error.within(source)
 
 
 def _format_of(target: str, text: str | None) -> Format:

@@ -8,9 +8,10 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, TextIO
 
 import typer
 
@@ -32,7 +33,9 @@ def run(arguments: Sequence[str] | None = None) -> NoReturn:
         if reconfigure is not None:
             reconfigure(errors="backslashreplace")  # a file name may hold any bytes
     try:
-        status = _status_of(words)
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            status = _status_of(words)
         sys.stdout.flush()
     except BrokenPipeError:
         # The reader has gone. Python would complain once more when it flushes at exit.
@@ -60,6 +63,18 @@ def _status_of(words: list[str]) -> int:
         out.result({"error": error_fields(told)})
         return WRONG_USAGE if isinstance(error, (UsageError, ArgumentError)) else FAILED
     return status if isinstance(status, int) else DONE
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """What a library warns about, in our form and without its line of code."""
+    Output().warn(str(message))
 
 
 def _own_words(words: list[str]) -> list[str]:

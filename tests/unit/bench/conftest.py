@@ -49,12 +49,14 @@ class PythonCodec:
         return b"PLAIN" + bytes(pixels.shape) + pixels.tobytes()
 
 
+PLAIN = PythonCodec()
+
+
 @pytest.fixture
 def python_codec(monkeypatch: pytest.MonkeyPatch) -> PythonCodec:
     """An installed plug-in."""
-    codec = PythonCodec()
-    monkeypatch.setattr(table, "plug_ins", lambda: (codec,))
-    return codec
+    monkeypatch.setattr(table, "plug_ins", lambda: (PLAIN,))
+    return PLAIN
 
 
 @pytest.fixture

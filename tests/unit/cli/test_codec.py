@@ -203,6 +203,7 @@ def test_an_image_beyond_max_pixels_is_refused(cli: Call, image: Path, tmp_path:
 
     assert answer.status == 1
     assert "max_pixels=19" in answer.stderr
+    assert "--max-pixels" in answer.stderr
 
 
 def test_a_file_that_does_not_fit_leaves_nothing_behind(image: Path, tmp_path: Path) -> None:

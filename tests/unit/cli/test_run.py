@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -148,6 +149,19 @@ def test_an_output_that_cannot_be_written_is_an_error() -> None:
     assert done.returncode == 1
     assert done.stderr.startswith("error: No space left on device")
     assert "Exception ignored" not in done.stderr
+
+
+def test_a_warning_of_a_library_is_shown_in_our_form(cli: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    def environment() -> None:
+        warnings.warn("plug-in 'x' could not be loaded", RuntimeWarning, stacklevel=2)
+        raise CodecError("it broke")
+
+    monkeypatch.setattr(info, "environment", environment)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        answer = cli("info")
+
+    assert answer.stderr == "warning: plug-in 'x' could not be loaded\nerror: it broke\n"
 
 
 def test_what_follows_two_dashes_is_not_ours(cli: Call) -> None:

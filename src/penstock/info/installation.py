@@ -89,4 +89,6 @@ def _status_of(point: EntryPoint) -> str:
         codec = point.load()
     except Exception as error:  # whatever a third party's module raises
         return f"not loaded: {type(error).__name__}: {error}"
+    if not isinstance(codec, Codec):
+        return f"not used: {point.value} is no codec"
     return "in use" if codec in plug_ins() else "not used: its name is taken"
