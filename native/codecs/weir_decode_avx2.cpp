@@ -171,18 +171,34 @@ struct Avx2 {
         return _mm256_testz_si256(above, above) == 0;
     }
 
-    static PENSTOCK_INLINE const std::uint8_t* unpack_row(const std::uint8_t* payload, std::uint64_t widths, Row& row) {
-        alignas(32) std::uint64_t blocks[kBlocks];
+    static PENSTOCK_INLINE void store_block(std::uint8_t* row, std::uint32_t b, std::uint64_t fields) {
+        std::memcpy(row + std::size_t{b} * kBlockLanes, &fields, 8);
+    }
+    static PENSTOCK_INLINE Half four_blocks(const std::uint64_t* blocks) {
+        return _mm256_set_epi64x(static_cast<long long>(blocks[3]), static_cast<long long>(blocks[2]),
+                                 static_cast<long long>(blocks[1]), static_cast<long long>(blocks[0]));
+    }
+    static PENSTOCK_INLINE Row from_blocks(const std::uint64_t (&blocks)[kBlocks]) {
+        return {four_blocks(blocks), four_blocks(blocks + 4)};
+    }
+    struct Lines {};
+    static PENSTOCK_INLINE void prepare_lines(const Codes&, std::uint32_t, std::uint32_t, Lines&) {}
+    static PENSTOCK_INLINE const std::uint8_t* unpack_row(const std::uint8_t* payload, const Codes& codes, const Lines&,
+                                                          std::uint32_t c, std::uint32_t y, Row& row) {
+        const auto* widths = reinterpret_cast<const std::uint8_t*>(&codes.lines[c][y]);
+        std::uint64_t blocks[kBlocks];
+#pragma GCC unroll 8
         for (std::uint32_t b = 0; b < kBlocks; ++b) {
-            const std::uint64_t width = (widths >> (8 * b)) & 255;
+            const std::uint64_t width = widths[b];
             blocks[b] = _pdep_u64(load_u64(payload), kLookup.spread[width]);
             payload += width;
         }
-        row = load(reinterpret_cast<const std::uint8_t*>(blocks));
+        row = from_blocks(blocks);
         return payload;
     }
     static PENSTOCK_INLINE const std::uint8_t* unpack_low_bits(const std::uint8_t* payload, std::uint64_t codes,
-                                                               std::uint32_t num_rows, Row (&rows)[kGroupRows]) {
+                                                               std::uint32_t num_rows,
+                                                               std::uint8_t (&rows)[kGroupRows][kLanes]) {
         std::uint64_t begins[kBlocks];
         std::uint64_t spread[kBlocks];
         std::uint64_t row_bytes = 0;
@@ -192,15 +208,10 @@ struct Avx2 {
             spread[b] = kLookup.spread[width];
             row_bytes += width;
         }
-        for (std::uint32_t r = 0; r < kGroupRows; ++r) {
-            rows[r] = zero();
-            if (r >= num_rows) continue;
-            alignas(32) std::uint64_t blocks[kBlocks];
+        for (std::uint32_t r = 0; r < num_rows; ++r, payload += row_bytes) {
             for (std::uint32_t b = 0; b < kBlocks; ++b) {
-                blocks[b] = _pdep_u64(load_u64(payload + begins[b]), spread[b]);
+                store_block(rows[r], b, _pdep_u64(load_u64(payload + begins[b]), spread[b]));
             }
-            rows[r] = load(reinterpret_cast<const std::uint8_t*>(blocks));
-            payload += row_bytes;
         }
         return payload;
     }
@@ -227,7 +238,7 @@ struct Avx2 {
             if (level == kMaxQuotient) break;
             for (std::uint64_t& row : alive) {
                 const unsigned count = count_ones(row);
-                row = _pdep_u64(bits_at(stream, position), row);
+                row = _pdep_u64(next_bits(stream, position, count), row);
                 position += count;
             }
         }

@@ -10,7 +10,8 @@ namespace {
 struct Lookup {
     alignas(64) std::uint8_t block_of[64];  // lane -> block
     alignas(64) std::uint8_t lane_in_block[64];
-    alignas(64) std::uint8_t left[64];  // lane -> its left neighbour, the first lane itself
+    alignas(64) std::uint8_t low_bytes[64];  // 255, 0, 255, 0 …
+    alignas(64) std::uint8_t left[64];       // lane -> its left neighbour, the first lane itself
     alignas(64) std::uint8_t right[64];
     alignas(64) std::uint8_t block_total[64];    // every qword: the last byte of qwords 0 to 7
     alignas(64) std::uint8_t blocks_before[64];  // 255 where that qword lies before this one
@@ -30,6 +31,7 @@ constexpr Lookup make_lookup() {
         const auto lane = static_cast<std::uint8_t>(i);
         t.block_of[i] = lane / 8;
         t.lane_in_block[i] = lane % 8;
+        t.low_bytes[i] = i % 2 == 0 ? 255 : 0;
         t.left[i] = static_cast<std::uint8_t>(i > 0 ? i - 1 : 0);
         t.right[i] = static_cast<std::uint8_t>(i < 63 ? i + 1 : 63);
         t.block_total[i] = static_cast<std::uint8_t>(i % 8 * 8 + 7);
@@ -132,36 +134,55 @@ struct Avx512 {
         Row masks;
         std::size_t row_bytes;
     };
-    static PENSTOCK_INLINE Fields fields(std::uint64_t widths) {
-        const Row lane_widths =
-            _mm512_shuffle_epi8(_mm512_set1_epi64(static_cast<long long>(widths)), table(kLookup.block_of));
-        const std::uint64_t ends = widths * kOnes;  // running sums of the eight bytes
-        const Row begins =
-            _mm512_shuffle_epi8(_mm512_set1_epi64(static_cast<long long>(ends << 8)), table(kLookup.block_of));
-        return {_mm512_add_epi8(begins, table(kLookup.lane_in_block)),
-                _mm512_mullo_epi16(_mm512_and_si512(lane_widths, _mm512_set1_epi16(255)), table(kLookup.lane_in_block)),
-                _mm512_shuffle_epi8(table(kLookup.field_mask), lane_widths), ends >> 56};
+    /// From eight widths, and eight begins, in every qword.
+    static PENSTOCK_INLINE Fields fields(Row widths, Row begins, std::size_t row_bytes) {
+        const Row lane_widths = _mm512_shuffle_epi8(widths, table(kLookup.block_of));
+        const Row lane_begins = _mm512_shuffle_epi8(begins, table(kLookup.block_of));
+        return {
+            _mm512_add_epi8(lane_begins, table(kLookup.lane_in_block)),
+            _mm512_mullo_epi16(_mm512_and_si512(lane_widths, table(kLookup.low_bytes)), table(kLookup.lane_in_block)),
+            _mm512_shuffle_epi8(table(kLookup.field_mask), lane_widths), row_bytes};
     }
     static PENSTOCK_INLINE Row pick(const Fields& f, const std::uint8_t* payload) {
         const Row blocks = _mm512_permutexvar_epi8(f.bytes, _mm512_loadu_si512(payload));
         return _mm512_and_si512(_mm512_multishift_epi64_epi8(f.shifts, blocks), f.masks);
     }
-    static PENSTOCK_INLINE const std::uint8_t* unpack_row(const std::uint8_t* payload, std::uint64_t widths, Row& row) {
-        const Fields f = fields(widths);
-        row = pick(f, payload);
-        return payload + f.row_bytes;
+    /// Where the blocks of each line begin in its payload, and where the line ends: running sums of its widths, eight
+    /// lines at a time, so that a row loads what it needs instead of computing it.
+    struct Lines {
+        alignas(64) std::uint64_t begins[kMaxPlanes][kTileSide];
+        alignas(64) std::uint64_t ends[kMaxPlanes][kTileSide];
+    };
+    static PENSTOCK_INLINE void prepare_lines(const Codes& codes, std::uint32_t planes, std::uint32_t height,
+                                              Lines& lines) {
+        for (std::uint32_t c = 0; c < planes; ++c) {
+            for (std::uint32_t y = 0; y < height; y += kChunkLines) {
+                Row sums = _mm512_load_si512(&codes.lines[c][y]);
+                sums = _mm512_add_epi8(sums, _mm512_slli_epi64(sums, 8));
+                sums = _mm512_add_epi8(sums, _mm512_slli_epi64(sums, 16));
+                sums = _mm512_add_epi8(sums, _mm512_slli_epi64(sums, 32));
+                _mm512_store_si512(&lines.begins[c][y], _mm512_slli_epi64(sums, 8));
+                _mm512_store_si512(&lines.ends[c][y], _mm512_srli_epi64(sums, 56));
+            }
+        }
+    }
+    static PENSTOCK_INLINE const std::uint8_t* unpack_row(const std::uint8_t* payload, const Codes& codes,
+                                                          const Lines& lines, std::uint32_t c, std::uint32_t y,
+                                                          Row& row) {
+        const Row widths = _mm512_set1_epi64(static_cast<long long>(codes.lines[c][y]));
+        const Row begins = _mm512_set1_epi64(static_cast<long long>(lines.begins[c][y]));
+        row = pick(fields(widths, begins, 0), payload);
+        return payload + lines.ends[c][y];
     }
     static PENSTOCK_INLINE const std::uint8_t* unpack_low_bits(const std::uint8_t* payload, std::uint64_t codes,
-                                                               std::uint32_t num_rows, Row (&rows)[kGroupRows]) {
+                                                               std::uint32_t num_rows,
+                                                               std::uint8_t (&rows)[kGroupRows][kLanes]) {
         const __m128i widths = _mm_shuffle_epi8(_mm_load_si128(reinterpret_cast<const __m128i*>(kLookup.dense_width)),
                                                 _mm_cvtsi64_si128(static_cast<long long>(codes)));
-        const Fields f = fields(static_cast<std::uint64_t>(_mm_cvtsi128_si64(widths)));
-        for (std::uint32_t r = 0; r < kGroupRows; ++r) {
-            rows[r] = zero();
-            if (r >= num_rows) continue;
-            rows[r] = pick(f, payload);
-            payload += f.row_bytes;
-        }
+        const std::uint64_t ends = static_cast<std::uint64_t>(_mm_cvtsi128_si64(widths)) * kOnes;  // running sums
+        const Fields f =
+            fields(_mm512_broadcastq_epi64(widths), _mm512_set1_epi64(static_cast<long long>(ends << 8)), ends >> 56);
+        for (std::uint32_t r = 0; r < num_rows; ++r, payload += f.row_bytes) store(rows[r], pick(f, payload));
         return payload;
     }
     static PENSTOCK_INLINE Row rice_steps(std::uint64_t codes) {
@@ -201,7 +222,7 @@ struct Avx512 {
         std::uint64_t lanes = ~std::uint64_t{0} >> (64 - ends[3]);
         for (; levels_left > 0 && lanes != 0; --levels_left) {
             const unsigned count = count_ones(lanes);
-            lanes = _pdep_u64(bits_at(stream, position), lanes);
+            lanes = _pdep_u64(next_bits(stream, position, count), lanes);
             position += count;
             counts = add_one_where(counts, lanes);
         }

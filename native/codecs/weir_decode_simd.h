@@ -29,6 +29,15 @@ PENSTOCK_INLINE std::uint64_t bits_at(const std::uint8_t* stream, std::uint64_t 
     return (low >> shift) | ((high << 1) << (63 - shift));
 }
 
+/// The next `count` bits of a stream; what lies above them is whatever follows. One load does for up to 57 bits, and
+/// nearly every level is that short.
+PENSTOCK_INLINE std::uint64_t next_bits(const std::uint8_t* stream, std::uint64_t position, unsigned count) {
+    if (__builtin_expect(count > 57, 0)) return bits_at(stream, position);
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, stream + (position >> 3), 8);
+    return bits >> (position & 7);
+}
+
 PENSTOCK_INLINE std::uint64_t load_u64(const std::uint8_t* bytes) {
     std::uint64_t value = 0;
     std::memcpy(&value, bytes, 8);
@@ -74,7 +83,7 @@ PENSTOCK_INLINE std::uint64_t decode_control(ByteView control, std::uint32_t lin
             if (level == 2 * highest) break;
             for (int p = 0; p < Planes; ++p) {
                 const unsigned count = count_ones(alive[p]);
-                alive[p] = _pdep_u64(bits_at(stream, position), alive[p]);
+                alive[p] = _pdep_u64(next_bits(stream, position, count), alive[p]);
                 position += count;
             }
         }
@@ -164,11 +173,12 @@ struct TileState {
     using Row = typename Vector::Row;
 
     Codes codes;
-    Row above[kMaxPlanes];                                          ///< by coded plane
-    alignas(64) std::uint8_t rows[kMaxPlanes][kGroupRows][kLanes];  ///< by plane: the group's samples
-    std::uint8_t plane_of[kMaxPlanes];                              ///< coded plane -> plane
+    typename Vector::Lines lines;  ///< fast: what the path makes of the codes before it unpacks rows
+    Row above[kMaxPlanes];         ///< by coded plane
+    alignas(64) std::uint8_t residuals[kMaxPlanes][kGroupRows][kLanes];  ///< by coded plane: the group's fields
+    alignas(64) std::uint8_t rows[kMaxPlanes][kGroupRows][kLanes];       ///< by plane: the group's samples
+    std::uint8_t plane_of[kMaxPlanes];                                   ///< coded plane -> plane
     std::uint32_t num_coded = 0;
-    const std::uint8_t* payload = nullptr;
     const std::uint8_t* masks = nullptr;  ///< dense: the row masks
     std::uint32_t num_masks = 0;          ///< dense: of them used so far
     std::uint64_t unary_position[kMaxPlanes] = {};
@@ -185,32 +195,44 @@ PENSTOCK_INLINE void start_tile(const TileJob& job, TileState<Vector>& state) {
         state.above[state.num_coded] = Vector::fill(base);
         state.plane_of[state.num_coded++] = plane;
     }
-    state.payload = job.parts.payload.data();
+}
+
+/// Writes the rows of a group as pixels. What the loop needs is copied to locals first: stores of bytes may alias
+/// everything, so that members would be loaded again for every row.
+template <typename Vector, std::uint32_t Channels>
+PENSTOCK_INLINE void store_rows(const TileJob& job, const TileState<Vector>& state, std::uint8_t* out,
+                                std::uint32_t num_rows) {
+    using Row = typename Vector::Row;
+    const std::size_t stride = job.row_stride;
+    const std::uint32_t width = job.shape.width;
+    const unsigned transform = job.parts.transform;
+    const auto& rows = state.rows;
+    for (std::uint32_t r = 0; r < num_rows; ++r, out += stride) {
+        const Row first = Vector::load(rows[0][r]);
+        if constexpr (Channels == 1) {
+            Vector::store_pixels(out, width, first);
+        } else if constexpr (Channels == 2) {
+            Vector::store_pixels(out, width, first, Vector::load(rows[1][r]));
+        } else {
+            Row green = first;
+            Row red = Vector::load(rows[1][r]);
+            Row blue = Vector::load(rows[2][r]);
+            undo_transform<Vector>(transform, red, green, blue);
+            if constexpr (Channels == 3) Vector::store_pixels(out, width, red, green, blue);
+            if constexpr (Channels == 4) Vector::store_pixels(out, width, red, green, blue, Vector::load(rows[3][r]));
+        }
+    }
 }
 
 template <typename Vector>
 PENSTOCK_INLINE void store_group(const TileJob& job, const TileState<Vector>& state, std::uint32_t group,
                                  std::uint32_t num_rows) {
-    using Row = typename Vector::Row;
     std::uint8_t* out = job.out + std::size_t{group} * kGroupRows * job.row_stride;
-    const auto& rows = state.rows;
-    for (std::uint32_t r = 0; r < num_rows; ++r, out += job.row_stride) {
-        const Row first = Vector::load(rows[0][r]);
-        if (job.shape.channels == 1) {
-            Vector::store_pixels(out, job.shape.width, first);
-        } else if (job.shape.channels == 2) {
-            Vector::store_pixels(out, job.shape.width, first, Vector::load(rows[1][r]));
-        } else {
-            Row green = first;
-            Row red = Vector::load(rows[1][r]);
-            Row blue = Vector::load(rows[2][r]);
-            undo_transform<Vector>(job.parts.transform, red, green, blue);
-            if (job.shape.channels == 3) {
-                Vector::store_pixels(out, job.shape.width, red, green, blue);
-            } else {
-                Vector::store_pixels(out, job.shape.width, red, green, blue, Vector::load(rows[3][r]));
-            }
-        }
+    switch (job.shape.channels) {
+        case 1: store_rows<Vector, 1>(job, state, out, num_rows); break;
+        case 2: store_rows<Vector, 2>(job, state, out, num_rows); break;
+        case 3: store_rows<Vector, 3>(job, state, out, num_rows); break;
+        default: store_rows<Vector, 4>(job, state, out, num_rows); break;
     }
 }
 
@@ -223,11 +245,20 @@ PENSTOCK_INLINE unsigned mode_at(const TileJob& job, std::uint32_t index) {
     return (job.parts.modes[index >> 1] >> ((index & 1) * 4)) & 15;
 }
 
+/// Fields are unpacked for all planes of a group before the first of them is loaded here: a vector that is loaded soon
+/// after the narrower stores it consists of would wait for them.
+template <typename Vector>
+PENSTOCK_INLINE void load_residuals(const TileState<Vector>& state, std::uint32_t c,
+                                    typename Vector::Row (&rows)[kGroupRows]) {
+    for (std::uint32_t r = 0; r < kGroupRows; ++r) rows[r] = Vector::load(state.residuals[c][r]);
+}
+
 template <typename Vector>
 PENSTOCK_INLINE void finish_rows(const TileJob& job, TileState<Vector>& state, std::uint32_t group, std::uint32_t c,
                                  typename Vector::Row (&rows)[kGroupRows]) {
+    std::uint8_t (*out)[kLanes] = state.rows[state.plane_of[c]];
     predict_rows<Vector>(mode_at(job, group * state.num_coded + c), rows, state.above[c]);
-    for (std::uint32_t r = 0; r < kGroupRows; ++r) Vector::store(state.rows[state.plane_of[c]][r], rows[r]);
+    for (std::uint32_t r = 0; r < kGroupRows; ++r) Vector::store(out[r], rows[r]);
 }
 
 /// A plane's payload in a group is at most 4 rows x 64 bytes, which kTileSlack covers: one check for each of them.
@@ -238,24 +269,25 @@ PENSTOCK_INLINE TileFault decode_fast(const TileJob& job, TileState<Vector>& sta
                                                      highest_code(Profile::fast, 1), state.codes);
     if (end == kBadControl) return TileFault::code;
     if ((end + 7) / 8 != job.parts.control.size()) return TileFault::control;
-    const std::uint8_t* payload_end = job.parts.payload.data() + job.parts.payload.size();
+    Vector::prepare_lines(state.codes, state.num_coded, job.shape.height, state.lines);
+    const std::uint8_t* payload = job.parts.payload.data();
+    const std::uint8_t* payload_end = payload + job.parts.payload.size();
     const std::uint32_t groups = job.shape.groups();
     for (std::uint32_t group = 0; group < groups; ++group) {
         const std::uint32_t num_rows = rows_of_group(job, group);
         for (std::uint32_t c = 0; c < state.num_coded; ++c) {
-            if (state.payload > payload_end) return TileFault::payload;
+            if (payload > payload_end) return TileFault::payload;
             Row rows[kGroupRows];
-            const std::uint64_t* widths = &state.codes.lines[c][group * kGroupRows];
             for (std::uint32_t r = 0; r < kGroupRows; ++r) {
-                // Lines past the bottom have codes, but no fields.
-                const std::uint64_t line = r < num_rows ? widths[r] : 0;
-                state.payload = Vector::unpack_row(state.payload, line, rows[r]);
+                rows[r] = Vector::zero();
+                if (r >= num_rows) continue;  // lines past the bottom have codes, but no fields
+                payload = Vector::unpack_row(payload, state.codes, state.lines, c, group * kGroupRows + r, rows[r]);
             }
             finish_rows(job, state, group, c, rows);
         }
         store_group(job, state, group, num_rows);
     }
-    return state.payload == payload_end ? TileFault::none : TileFault::payload;
+    return payload == payload_end ? TileFault::none : TileFault::payload;
 }
 
 /// The blocks whose code is at least `n`, one bit in the lowest place of each byte. Codes are at most 17: adding 32 - n
@@ -308,24 +340,28 @@ PENSTOCK_INLINE TileFault decode_dense(const TileJob& job, TileState<Vector>& st
     const std::uint64_t mask_bytes = (count_sparse(state.codes, state.num_coded, groups) + 1) / 2;
     if ((end + 7) / 8 + mask_bytes != job.parts.control.size()) return TileFault::control;
     state.masks = job.parts.control.data() + (end + 7) / 8;
-    const std::uint8_t* payload_end = job.parts.payload.data() + job.parts.payload.size();
+    const std::uint8_t* payload = job.parts.payload.data();
+    const std::uint8_t* payload_end = payload + job.parts.payload.size();
     for (std::uint32_t group = 0; group < groups; ++group) {
         const std::uint32_t num_rows = rows_of_group(job, group);
+        std::uint64_t alive[kMaxPlanes][kGroupRows];
         for (std::uint32_t c = 0; c < state.num_coded; ++c) {
-            if (state.payload > payload_end) return TileFault::payload;
-            const ByteView unary = job.parts.unary[state.plane_of[c]];
-            if (state.unary_position[c] > unary.size() * 8) return TileFault::unary;
+            if (payload > payload_end) return TileFault::payload;
+            if (state.unary_position[c] > job.parts.unary[state.plane_of[c]].size() * 8) return TileFault::unary;
             const std::uint64_t codes = state.codes.lines[c][group];
             const LevelBlocks blocks = level_blocks(codes, highest_code(Profile::dense, 1), num_rows, state);
-            Row rows[kGroupRows];
-            state.payload = Vector::unpack_low_bits(state.payload, codes, num_rows, rows);
-            std::uint64_t alive[kGroupRows];
+            payload = Vector::unpack_low_bits(payload, codes, num_rows, state.residuals[c]);
             for (std::uint32_t r = 0; r < kGroupRows; ++r) {
-                alive[r] = _pdep_u64(load_u64(state.payload), blocks.rows[r] * 255);
-                state.payload += count_ones(blocks.rows[r]);
+                alive[c][r] = _pdep_u64(load_u64(payload), blocks.rows[r] * 255);
+                payload += count_ones(blocks.rows[r]);
             }
-            state.unary_position[c] =
-                Vector::add_quotients(rows, alive, Vector::rice_steps(codes), unary.data(), state.unary_position[c]);
+        }
+        for (std::uint32_t c = 0; c < state.num_coded; ++c) {
+            Row rows[kGroupRows];
+            load_residuals(state, c, rows);
+            const Row steps = Vector::rice_steps(state.codes.lines[c][group]);
+            state.unary_position[c] = Vector::add_quotients(
+                rows, alive[c], steps, job.parts.unary[state.plane_of[c]].data(), state.unary_position[c]);
             finish_rows(job, state, group, c, rows);
         }
         store_group(job, state, group, num_rows);
@@ -333,7 +369,7 @@ PENSTOCK_INLINE TileFault decode_dense(const TileJob& job, TileState<Vector>& st
     for (std::uint32_t c = 0; c < state.num_coded; ++c) {
         if ((state.unary_position[c] + 7) / 8 != job.parts.unary[state.plane_of[c]].size()) return TileFault::unary;
     }
-    return state.payload == payload_end ? TileFault::none : TileFault::payload;
+    return payload == payload_end ? TileFault::none : TileFault::payload;
 }
 
 template <typename Vector>

@@ -124,7 +124,7 @@ PENSTOCK_INLINE std::uint64_t add_quotients16(Row16 (&rows)[kGroupRows], std::ui
         if (level == kMaxQuotient) break;
         for (std::uint64_t& row : alive) {
             const unsigned count = count_ones(row);
-            row = _pdep_u64(bits_at(stream, position), row);
+            row = _pdep_u64(next_bits(stream, position, count), row);
             position += count;
         }
     }
