@@ -104,7 +104,8 @@ def _table(found: CodecBench) -> Table:
     for result in found.stored:
         table.add_row(f"as stored ({result.format})", *_cells(result))
     for result in found.formats:
-        table.add_row(result.format, *_cells(result))
+        held = f" ({result.num_images} of {result.num_images + result.num_refused})" if result.num_refused else ""
+        table.add_row(f"{result.format}{held}", *_cells(result))
     return table
 
 

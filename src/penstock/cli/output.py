@@ -23,7 +23,7 @@ from rich.table import Table
 from rich.text import Text
 
 from penstock.errors import PenstockError
-from penstock.types import OnProgress
+from penstock.types import OnProgress, no_progress
 
 JsonOption = Annotated[
     bool, typer.Option("--json", help="Print one JSON object on stdout; everything else goes to stderr.")
@@ -70,8 +70,11 @@ class Output:
     @contextmanager
     def progress(self) -> Iterator[OnProgress]:
         """A bar on stderr for the length of a `with`; calls of the value move it. Nothing off a terminal."""
+        if not sys.stderr.isatty():
+            yield no_progress
+            return
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        with Progress(*columns, console=self._messages, transient=True, disable=not sys.stderr.isatty()) as bar:
+        with Progress(*columns, console=self._messages, transient=True) as bar:
             task = bar.add_task("", total=None)
 
             def report(stage: str, done: int, total: int) -> None:

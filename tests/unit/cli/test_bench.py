@@ -48,6 +48,7 @@ def test_what_was_left_out_is_said(cli: Call, folder: Path) -> None:
     answer = cli("bench", "codecs", folder, "--formats", "webp:lossless", "--repeats", "1")
 
     assert answer.status == 0
+    assert "webp:lossless (2 of 3)" in answer.stdout
     assert "warning: webp:lossless left out 1 image: " in answer.stderr
     assert f"warning: skipped 1 unreadable file: {folder / 'broken.raw'}" in answer.stderr
 
