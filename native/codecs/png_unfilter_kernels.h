@@ -77,9 +77,16 @@ inline void for_chunks(const Byte* above, std::size_t size, Chunk chunk) {
     chunk(done, size - done, rest + kDistance);
 }
 
-inline void unfilter_up(const Byte* __restrict source, const Byte* __restrict above, Byte* __restrict target,
-                        std::size_t size) {
-    for (std::size_t i = 0; i < size; ++i) target[i] = static_cast<Byte>(source[i] + above[i]);
+// Written out: left to itself the compiler takes 64-byte vectors where it may, and the clock of some processors drops
+// for a while after each of them; whole decodes were 15 % slower on Ice Lake.
+template <class Path>
+inline void unfilter_up(const Byte* source, const Byte* above, Byte* target, std::size_t size) {
+    using Wide = typename Path::Wide;
+    std::size_t i = 0;
+    for (; i + Wide::kBytes <= size; i += Wide::kBytes) {
+        Wide::add(Wide::load(source + i), Wide::load(above + i)).store(target + i);
+    }
+    for (; i < size; ++i) target[i] = static_cast<Byte>(source[i] + above[i]);
 }
 
 template <std::size_t kDistance>
@@ -207,7 +214,7 @@ inline void unfilter_paeth(const Byte* source, const Byte* above, Byte* target, 
 
 template <class Path, std::size_t kDistance>
 constexpr Unfilter vector_kernels() {
-    Unfilter kernels{&unfilter_sub<Path, kDistance>, &unfilter_up, &unfilter_average<Path, kDistance>,
+    Unfilter kernels{&unfilter_sub<Path, kDistance>, &unfilter_up<Path>, &unfilter_average<Path, kDistance>,
                      &unfilter_paeth<Path, kDistance>};
     if constexpr (kDistance <= 2) kernels.sub = &unfilter_sub_narrow<Path, kDistance>;
     return kernels;
