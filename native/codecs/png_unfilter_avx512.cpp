@@ -12,12 +12,13 @@ namespace {
 
 struct Avx512 {
     using Wide = Wide32;
+    static constexpr bool kShuffles = true;
 
     static __m128i select(__m128i mask, __m128i yes, __m128i no) { return _mm_ternarylogic_epi32(mask, yes, no, 0xca); }
 
     template <std::size_t kDistance>
-    static __m128i last_pixel(__m128i v) {
-        return _mm_shuffle_epi8(v, kDistance == 1 ? _mm_set1_epi8(15) : _mm_set1_epi16(0x0f0e));
+    static __m128i repeat_pixel(__m128i v) {
+        return repeat_pixel_by_shuffle<kDistance>(v);
     }
 };
 

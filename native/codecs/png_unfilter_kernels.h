@@ -3,7 +3,9 @@
 //
 //   Path::Wide         a vector of 16 or 32 bytes with the operations that `predict` uses
 //   Path::select(mask, yes, no)    per byte, on 128 bits
-//   Path::last_pixel<D>(v)         the last D bytes of v, repeated; D is 1 or 2
+//   Path::kShuffles                whether bytes can be put in any order
+//   Path::repeat_pixel<D>(v)       the last of four (D 3 or 4), eight (2) or sixteen (1) pixels, repeated; 3 only with
+//   kShuffles
 //
 // Everything has internal linkage: the same template compiled for two instruction sets must not meet in the linker.
 #pragma once
@@ -89,36 +91,36 @@ inline void unfilter_up(const Byte* source, const Byte* above, Byte* target, std
     for (; i < size; ++i) target[i] = static_cast<Byte>(source[i] + above[i]);
 }
 
+/// Whether Sub is undone a vector at a time: distances that fill vectors evenly, and 3 where bytes can be shuffled.
+template <class Path, std::size_t kDistance>
+constexpr bool kSumsVectors = kDistance <= 2 || kDistance == 4 || (kDistance == 3 && Path::kShuffles);
+
+/// Sums each pixel of a vector with those before it, in steps of doubling length.
 template <std::size_t kDistance>
 inline __m128i running_sum(__m128i v) {
-    if constexpr (kDistance == 1) v = _mm_add_epi8(v, _mm_slli_si128(v, 1));
-    v = _mm_add_epi8(v, _mm_slli_si128(v, 2));
-    v = _mm_add_epi8(v, _mm_slli_si128(v, 4));
-    return _mm_add_epi8(v, _mm_slli_si128(v, 8));
+    v = _mm_add_epi8(v, _mm_slli_si128(v, kDistance));
+    v = _mm_add_epi8(v, _mm_slli_si128(v, 2 * kDistance));
+    if constexpr (kDistance <= 2) v = _mm_add_epi8(v, _mm_slli_si128(v, 4 * kDistance));
+    if constexpr (kDistance == 1) v = _mm_add_epi8(v, _mm_slli_si128(v, 8));
+    return v;
 }
 
-/// Distances 1 and 2: a running sum within each vector, then the carry of the one before.
-template <class Path, std::size_t kDistance>
-inline void unfilter_sub_narrow(const Byte* source, const Byte*, Byte* target, std::size_t size) {
-    __m128i carry = _mm_setzero_si128();
-    std::size_t i = 0;
-    for (; i + kLaneBytes <= size; i += kLaneBytes) {
-        const __m128i sum = _mm_add_epi8(running_sum<kDistance>(load_lane(source + i)), carry);
-        _mm_storeu_si128(reinterpret_cast<__m128i*>(target + i), sum);
-        carry = Path::template last_pixel<kDistance>(sum);
-    }
-    Byte rest[kLaneBytes];
-    const __m128i sum = _mm_add_epi8(running_sum<kDistance>(load_lane(source + i)), carry);
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(rest), sum);
-    std::memcpy(target + i, rest, size - i);
-}
-
-/// Wider pixels: one addition a pixel, a cycle each; sums within a vector were no faster.
 template <class Path, std::size_t kDistance>
 inline void unfilter_sub(const Byte* source, const Byte*, Byte* target, std::size_t size) {
     const __m128i zero = _mm_setzero_si128();
-    walk_pixels<kDistance>(target, size, false, zero, zero,
-                           [&](__m128i left, std::size_t i) { return _mm_add_epi8(left, load_lane(source + i)); });
+    __m128i last = zero;
+    std::size_t i = 0;
+    if constexpr (kSumsVectors<Path, kDistance>) {
+        constexpr std::size_t kStep = kLaneBytes / (4 * kDistance) * (4 * kDistance);
+        for (; i + kLaneBytes < size; i += kStep) {
+            const __m128i sum = _mm_add_epi8(running_sum<kDistance>(load_lane(source + i)), last);
+            _mm_storeu_si128(reinterpret_cast<__m128i*>(target + i), sum);
+            last = Path::template repeat_pixel<kDistance>(sum);
+        }
+    }
+    walk_pixels<kDistance>(target + i, size - i, false, last, zero, [&](__m128i left, std::size_t at) {
+        return _mm_add_epi8(left, load_lane(source + i + at));
+    });
 }
 
 /// Works on complements: ~floor((a + b) / 2) is the processor's rounding-up average of ~a and ~b, so that the chain
@@ -214,10 +216,8 @@ inline void unfilter_paeth(const Byte* source, const Byte* above, Byte* target, 
 
 template <class Path, std::size_t kDistance>
 constexpr Unfilter vector_kernels() {
-    Unfilter kernels{&unfilter_sub<Path, kDistance>, &unfilter_up<Path>, &unfilter_average<Path, kDistance>,
-                     &unfilter_paeth<Path, kDistance>};
-    if constexpr (kDistance <= 2) kernels.sub = &unfilter_sub_narrow<Path, kDistance>;
-    return kernels;
+    return {&unfilter_sub<Path, kDistance>, &unfilter_up<Path>, &unfilter_average<Path, kDistance>,
+            &unfilter_paeth<Path, kDistance>};
 }
 
 template <class Path>

@@ -64,6 +64,18 @@ struct Wide32 {
     friend Wide32 operator^(Wide32 a, Wide32 b) { return {_mm256_xor_si256(a.v, b.v)}; }
     friend Wide32 operator|(Wide32 a, Wide32 b) { return {_mm256_or_si256(a.v, b.v)}; }
 };
+
+/// The last pixel of 16 bytes (of 12 at distance 3), repeated.
+template <std::size_t kDistance>
+inline __m128i repeat_pixel_by_shuffle(__m128i v) {
+    static_assert(kDistance >= 1 && kDistance <= 4);
+    if constexpr (kDistance == 1) return _mm_shuffle_epi8(v, _mm_set1_epi8(15));
+    if constexpr (kDistance == 2) return _mm_shuffle_epi8(v, _mm_set1_epi16(0x0f0e));
+    if constexpr (kDistance == 3) {
+        return _mm_shuffle_epi8(v, _mm_setr_epi8(9, 10, 11, 9, 10, 11, 9, 10, 11, 9, 10, 11, 9, 10, 11, 9));
+    }
+    return _mm_shuffle_epi32(v, 0xff);
+}
 #endif
 
 }  // namespace
