@@ -104,12 +104,13 @@ nb::object decode(nb::handle object, const std::string& codec_name, nb::handle r
 }
 
 std::tuple<nb::object, std::uint64_t, std::uint64_t> decode_counted(nb::handle object, nb::handle region,
-                                                                    std::uint32_t scale) {
+                                                                    std::uint32_t scale, bool plain) {
     const BorrowedBytes data(object);
     DecodeOptions options;
     DecodeCounters counters;
     options.region = region_of(region);
     options.scale = scale;
+    options.plain = plain;
     options.counters = &counters;
     const Codec* codec = sniff_codec(data.view());
     if (codec == nullptr) return {nb::none(), 0, 0};
@@ -197,8 +198,9 @@ void register_codecs(nb::module_& module) {
                 "orient: bool = False, fast: bool = False, verify: bool = True, max_pixels: int = 268435456) -> "
                 "penstock.types.Pixels | None"));
     module.def("decode_counted", &decode_counted, nb::arg("data"), nb::arg("region") = nb::none(), nb::arg("scale") = 1,
+               nb::arg("plain") = false,
                nb::sig("def decode_counted(data: penstock.types.Buffer, region: penstock.types.Region | None = None, "
-                       "scale: int = 1) -> tuple[penstock.types.Pixels, int, int]"));
+                       "scale: int = 1, plain: bool = False) -> tuple[penstock.types.Pixels, int, int]"));
     module.def("encode", &encode, nb::arg("pixels"), nb::arg("codec"), nb::arg("parameters"));
     module.def("transcode_jpeg", &transcode_jpeg, nb::arg("data"), nb::arg("parameters"),
                nb::arg("max_pixels") = max_pixels);

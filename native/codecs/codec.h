@@ -47,6 +47,7 @@ struct DecodeOptions {
     bool orient = false;           ///< apply EXIF orientation; `region` is then in oriented coordinates
     bool fast = false;             ///< lossy codecs may use a rougher, faster transform
     bool verify = true;            ///< check checksums where the format has them and they cost extra
+    bool plain = false;            ///< take the plain twin of every fast path; for tests and benchmarks
     std::uint64_t max_pixels = std::uint64_t{1} << 28;
     DecodeCounters* counters = nullptr;  ///< filled in if not null
 };

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <optional>
 
 #include "codecs/jpeg.h"
+#include "codecs/jpeg_huffman.h"
 #include "codecs/jpeg_library.h"
 
 namespace penstock::jpeg {
@@ -21,9 +23,16 @@ struct Window {
     JDIMENSION height = 0;
 };
 
-bool is_subsampled(const jpeg_decompress_struct& info) {
+bool is_subsampled_across(const jpeg_decompress_struct& info) {
     for (int i = 0; i < info.num_components; ++i) {
         if (info.comp_info[i].h_samp_factor != info.max_h_samp_factor) return true;
+    }
+    return false;
+}
+
+bool is_subsampled_down(const jpeg_decompress_struct& info) {
+    for (int i = 0; i < info.num_components; ++i) {
+        if (info.comp_info[i].v_samp_factor != info.max_v_samp_factor) return true;
     }
     return false;
 }
@@ -63,7 +72,7 @@ void set_output(jpeg_decompress_struct& info, const DecodeOptions& options) {
 // What to ask of libjpeg for `region`, before it rounds the left side down to an MCU.
 Window window_for(const jpeg_decompress_struct& info, const Region& region) {
     if (will_be_smoothed(info)) return {0, info.output_width, 0, info.output_height};
-    const JDIMENSION margin = is_subsampled(info) ? 2 : 0;
+    const JDIMENSION margin = is_subsampled_across(info) ? 2 : 0;
     const JDIMENSION left = std::max(region.x, margin) - margin;
     const JDIMENSION right = std::min(region.x + region.width + margin, info.output_width);
     return {left, right - left, region.y, region.height};
@@ -119,23 +128,43 @@ struct ThroughScratch {
     }
 };
 
-// libjpeg moves the left side down to an MCU and widens accordingly.
-void crop(jpeg_decompress_struct& info, Window& window) {
-    if (window.width != info.output_width) jpeg_crop_scanline(&info, &window.left, &window.width);
-    if (window.top != 0) jpeg_skip_scanlines(&info, window.top);
+/// Pixels that an MCU gives. A lone component has one block in its MCU, whatever its sampling factors say.
+struct McuSize {
+    JDIMENSION width;
+    JDIMENSION height;
+
+    McuSize(const jpeg_decompress_struct& info, std::uint32_t scale)
+        : width(static_cast<JDIMENSION>(info.num_components == 1 ? 1 : info.max_h_samp_factor) * DCTSIZE / scale),
+          height(static_cast<JDIMENSION>(info.num_components == 1 ? 1 : info.max_v_samp_factor) * DCTSIZE / scale) {}
+};
+
+/// Half-open, in MCUs.
+struct Span {
+    JDIMENSION begin;
+    JDIMENSION end;
+
+    Span(JDIMENSION first_pixel, JDIMENSION end_pixel, JDIMENSION mcu_side)
+        : begin(first_pixel / mcu_side), end((end_pixel + mcu_side - 1) / mcu_side) {}
+    [[nodiscard]] std::uint64_t size() const { return end - begin; }
+};
+
+Span columns_of(const jpeg_decompress_struct& info, const Window& window, std::uint32_t scale) {
+    return {window.left, window.left + window.width, McuSize(info, scale).width};
+}
+
+// Chroma that is upsampled downwards needs the row above and the row below, which libjpeg transforms for itself.
+Span rows_of(const jpeg_decompress_struct& info, const Window& window, std::uint32_t scale) {
+    const JDIMENSION margin = info.do_fancy_upsampling && is_subsampled_down(info) ? 1 : 0;
+    return {std::max(window.top, margin) - margin, std::min(window.top + window.height + margin, info.output_height),
+            McuSize(info, scale).height};
 }
 
 DecodeCounters count_units(const jpeg_decompress_struct& info, const Window& window, std::uint32_t scale) {
-    const auto across = static_cast<JDIMENSION>(info.num_components == 1 ? 1 : info.max_h_samp_factor) * DCTSIZE;
-    const auto down = static_cast<JDIMENSION>(info.num_components == 1 ? 1 : info.max_v_samp_factor) * DCTSIZE;
-    const auto units = [scale](JDIMENSION begin, JDIMENSION end, JDIMENSION side, JDIMENSION size) -> std::uint64_t {
-        const JDIMENSION last = std::min(end * scale, side);
-        return (last + size - 1) / size - begin * scale / size;
-    };
-    const std::uint64_t total =
-        units(0, info.image_width, info.image_width, across) * units(0, info.image_height, info.image_height, down);
-    return {total, units(window.left, window.left + window.width, info.image_width, across) *
-                       units(window.top, window.top + window.height, info.image_height, down)};
+    const McuSize unscaled(info, 1);
+    const Span all_columns(0, info.image_width, unscaled.width);
+    const Span all_rows(0, info.image_height, unscaled.height);
+    return {all_columns.size() * all_rows.size(),
+            columns_of(info, window, scale).size() * rows_of(info, window, scale).size()};
 }
 
 }  // namespace
@@ -151,7 +180,15 @@ void decode(ByteView data, const ImageInfo& seen, const DecodeOptions& options, 
 
     const Region region = options.region.value_or(Region{0, 0, info.output_height, info.output_width});
     Window window = window_for(info, region);
-    decompressor.run([&] { crop(info, window); });
+    if (window.width != info.output_width) {
+        decompressor.run([&] { jpeg_crop_scanline(&info, &window.left, &window.width); });  // widens it to whole MCUs
+    }
+    std::optional<HuffmanDecoder> huffman;
+    if (!options.plain && HuffmanDecoder::suits(info)) {
+        const Span columns = columns_of(info, window, options.scale);
+        huffman.emplace(info, HuffmanDecoder::Columns{columns.begin, columns.end});
+    }
+    if (window.top != 0) decompressor.run([&] { jpeg_skip_scanlines(&info, window.top); });
     if (window.left == region.x && window.width == region.width && window.top == region.y &&
         info.out_color_space != JCS_CMYK) {
         decompressor.run([&] { read_rows(info, out.data, out.row_stride, region.height); });

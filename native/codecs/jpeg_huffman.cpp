@@ -1,0 +1,222 @@
+#include "codecs/jpeg_huffman.h"
+
+#include <cstring>
+#include <span>
+
+namespace penstock::jpeg {
+
+namespace {
+
+// The head of libjpeg's entropy decoding module, whose methods are there to be replaced. It is the same in libjpeg 6b
+// and in every 2.x and 3.x of libjpeg-turbo; its header, jpegint.h, is not installed everywhere.
+struct EntropyModule {
+    void (*start_pass)(j_decompress_ptr);
+    boolean (*decode_mcu)(j_decompress_ptr, JBLOCKROW*);
+};
+constexpr bool kModuleIsKnown = LIBJPEG_TURBO_VERSION_NUMBER >= 2000000 && LIBJPEG_TURBO_VERSION_NUMBER < 4000000;
+
+// Below this libjpeg's decoder is done before our tables are built.
+constexpr std::size_t kLeastScanBytes = 4096;
+
+// Where the k-th coefficient lies in its block. What comes after the last one (an end of block, or a run that damage
+// has made too long) goes to the last place, as in libjpeg: a zero that is one already, or garbage among garbage.
+constexpr auto kNaturalOrder = [] {
+    std::array<std::uint8_t, 64 + 2 * (kEndOfBlock + 1)> order{};
+    order.fill(63);
+    std::size_t k = 0;
+    for (int diagonal = 0; diagonal < 15; ++diagonal) {
+        for (int i = 0; i <= diagonal; ++i) {
+            const int x = diagonal % 2 == 0 ? i : diagonal - i;
+            const int y = diagonal - x;
+            if (x < 8 && y < 8) order[k++] = static_cast<std::uint8_t>(8 * y + x);
+        }
+    }
+    return order;
+}();
+static_assert(kNaturalOrder[2] == 8 && kNaturalOrder[3] == 16 && kNaturalOrder[62] == 62);
+
+CodeDefinition definition_of(const JHUFF_TBL& table) {
+    return {std::span<const std::uint8_t, 17>(table.bits), std::span<const std::uint8_t, 256>(table.huffval)};
+}
+
+[[nodiscard]] inline bool decode_dc(BitReader& bits, const DcTable& table, int& difference) noexcept {
+    bits.refill();
+    DcTable::Entry entry = table.entries[bits.peek(DcTable::kBits)];
+    if (entry.length == 0) [[unlikely]] {
+        const LongCodes::Found found = table.codes.find(bits.peek(16), DcTable::kBits + 1);
+        if (found.length == 0) return false;
+        entry = {static_cast<std::uint8_t>(found.length), static_cast<std::uint8_t>(found.symbol & 15)};
+    }
+    bits.consume(entry.length);
+    difference = bits.receive(entry.size);
+    return true;
+}
+
+/// A coefficient whose code or magnitude is too long for the table.
+struct LongAc {
+    unsigned run = 0;
+    int value = 0;
+};
+
+[[nodiscard]] inline bool decode_long_ac(BitReader& bits, const AcTable& table, AcTable::Entry entry,
+                                         LongAc& result) noexcept {
+    unsigned length = entry.first_length;
+    AcSymbol symbol{entry.run, static_cast<unsigned>(entry.first)};
+    if (length == 0) {
+        const LongCodes::Found found = table.codes.find(bits.peek(16), AcTable::kBits + 1);
+        if (found.length == 0) return false;
+        length = found.length;
+        symbol = AcSymbol::of(found.symbol);
+    }
+    bits.consume(length);
+    result = {symbol.run, bits.receive(symbol.size)};
+    bits.refill();
+    return true;
+}
+
+// The lookup uses bits from before the refill, so that the two run side by side: 45 are in store then, 25 after the DC.
+template <bool kStore>
+[[nodiscard]] inline bool decode_ac(BitReader& bits, const AcTable& table, JCOEF* block) noexcept {
+    unsigned k = 1;
+    for (;;) {
+        const AcTable::Entry entry = table.entries[bits.peek(AcTable::kBits)];
+        bits.refill();
+        if (entry.length == 0) [[unlikely]] {
+            LongAc coefficient;
+            if (!decode_long_ac(bits, table, entry, coefficient)) return false;
+            k += coefficient.run;
+            if constexpr (kStore) block[kNaturalOrder[k]] = static_cast<JCOEF>(coefficient.value);
+            if (++k > 63) return true;
+            continue;
+        }
+        k += entry.run;
+        if constexpr (kStore) block[kNaturalOrder[k]] = entry.first;
+        if (k >= 63) {  // what follows belongs to the next block
+            bits.consume(entry.first_length);
+            return true;
+        }
+        bits.consume(entry.length);
+        k += entry.step;
+        if constexpr (kStore) block[kNaturalOrder[k]] = entry.second;
+        if (++k > 63) return true;
+    }
+}
+
+// The code of the next marker from `position` on, whatever stands before it; `end` if there is none.
+const std::uint8_t* find_marker(const std::uint8_t* position, const std::uint8_t* end) {
+    while (position < end) {
+        const auto* found = std::memchr(position, 0xFF, static_cast<std::size_t>(end - position));
+        if (found == nullptr) return end;
+        position = static_cast<const std::uint8_t*>(found);
+        while (position < end && *position == 0xFF) ++position;
+        if (position < end && *position != 0) return position;
+    }
+    return end;
+}
+
+}  // namespace
+
+void BitReader::refill_by_byte() noexcept {
+    buffer_ = num_bits_ == 0 ? 0 : buffer_ & ~std::uint64_t{0} << (64 - num_bits_);
+    for (; num_bits_ < 56; num_bits_ += 8) {
+        const std::uint8_t* after = next_;
+        while (after < end_ && *after == 0xFF) ++after;
+        if (after == end_ || (after != next_ && *after != 0)) {  // a marker, or nothing more
+            num_padding_ += 8;
+            continue;
+        }
+        buffer_ |= std::uint64_t{after == next_ ? *after : 0xFFU} << (56 - num_bits_);
+        next_ = after + 1;
+    }
+    const void* found = std::memchr(next_, 0xFF, static_cast<std::size_t>(end_ - next_));
+    clear_end_ = found != nullptr ? static_cast<const std::uint8_t*>(found) : end_;
+}
+
+bool HuffmanDecoder::suits(jpeg_decompress_struct& info) noexcept {
+    return kModuleIsKnown && !info.progressive_mode && !info.arith_code && !jpeg_has_multiple_scans(&info) &&
+           info.src->bytes_in_buffer >= kLeastScanBytes;
+}
+
+HuffmanDecoder::HuffmanDecoder(jpeg_decompress_struct& info, Columns columns)
+    : bits_(info.src->next_input_byte, info.src->next_input_byte + info.src->bytes_in_buffer),
+      end_(info.src->next_input_byte + info.src->bytes_in_buffer),
+      tables_(new Tables),
+      num_blocks_(static_cast<std::size_t>(info.blocks_in_MCU)),
+      columns_(columns),
+      num_columns_(info.MCUs_per_row),
+      restart_interval_(info.restart_interval),
+      mcus_to_restart_(info.restart_interval),
+      rows_restart_(restart_interval_ != 0 && num_columns_ % restart_interval_ == 0) {
+    unsigned ac_built = 0;
+    unsigned dc_built = 0;
+    for (std::size_t i = 0; i < num_blocks_; ++i) {
+        const int index = info.MCU_membership[i];
+        const int ac = info.cur_comp_info[index]->ac_tbl_no;
+        const int dc = info.cur_comp_info[index]->dc_tbl_no;
+        if ((ac_built >> ac & 1) == 0) tables_->ac[ac].build(definition_of(*info.ac_huff_tbl_ptrs[ac]));
+        if ((dc_built >> dc & 1) == 0) tables_->dc[dc].build(definition_of(*info.dc_huff_tbl_ptrs[dc]));
+        ac_built |= 1U << ac;
+        dc_built |= 1U << dc;
+        blocks_[i] = {&tables_->ac[ac], &tables_->dc[dc], &last_dc_[index]};
+    }
+    info.client_data = this;
+    reinterpret_cast<EntropyModule*>(info.entropy)->decode_mcu = decode_mcu;
+}
+
+boolean HuffmanDecoder::decode_mcu(j_decompress_ptr info, JBLOCKROW* blocks) {
+    auto& self = *static_cast<HuffmanDecoder*>(info->client_data);
+    if (self.restart_interval_ != 0 && self.mcus_to_restart_-- == 0 && !self.begin_interval(*info)) return FALSE;
+    const JDIMENSION column = self.column_;
+    self.column_ = column + 1 == self.num_columns_ ? 0 : column + 1;
+    const bool wanted = blocks != nullptr && column >= self.columns_.begin && column < self.columns_.end;
+    // libjpeg skips whole rows: where those restart, nothing of a skipped one, or right of the columns, is needed
+    // later.
+    if (!wanted && self.rows_restart_ && (blocks == nullptr || column >= self.columns_.end)) return TRUE;
+    const bool known = wanted ? self.decode_blocks<true>(blocks) : self.decode_blocks<false>(blocks);
+    if (self.bits_.overrun()) return self.give_up(*info, JWRN_HIT_MARKER);
+    if (!known) return self.give_up(*info, JWRN_HUFF_BAD_CODE);
+    return TRUE;
+}
+
+template <bool kStore>
+bool HuffmanDecoder::decode_blocks(JBLOCKROW* blocks) noexcept {
+    BitReader bits = bits_;
+    bool known = true;
+    for (std::size_t i = 0; i < num_blocks_ && known; ++i) {
+        const Block& block = blocks_[i];
+        JCOEF* coefficients = kStore ? *blocks[i] : nullptr;
+        int difference = 0;
+        known = decode_dc(bits, *block.dc, difference);
+        *block.last_dc += static_cast<unsigned>(difference);
+        if constexpr (kStore) coefficients[0] = static_cast<JCOEF>(*block.last_dc);
+        known = known && decode_ac<kStore>(bits, *block.ac, coefficients);
+    }
+    bits_ = bits;
+    return known;
+}
+
+bool HuffmanDecoder::begin_interval(jpeg_decompress_struct& info) {
+    const std::uint8_t* marker = find_marker(bits_.next(), end_);
+    bits_ = BitReader(marker, end_);
+    if (marker == end_) return give_up(info, JWRN_HIT_MARKER) != FALSE;
+    if (*marker != JPEG_RST0 + next_restart_) {
+        info.err->msg_parm.i[0] = *marker;
+        info.err->msg_parm.i[1] = static_cast<int>(next_restart_);
+        return give_up(info, JWRN_MUST_RESYNC) != FALSE;
+    }
+    bits_ = BitReader(marker + 1, end_);
+    next_restart_ = (next_restart_ + 1) & 7;
+    mcus_to_restart_ = restart_interval_ - 1;
+    last_dc_.fill(0);
+    return true;
+}
+
+boolean HuffmanDecoder::give_up(jpeg_decompress_struct& info, int message) const {
+    info.src->next_input_byte = bits_.next();
+    info.src->bytes_in_buffer = static_cast<std::size_t>(end_ - bits_.next());
+    if (info.src->bytes_in_buffer < 2) info.src->fill_input_buffer(&info);  // tells that the data has ended
+    ERREXIT(&info, message);
+    return FALSE;
+}
+
+}  // namespace penstock::jpeg
