@@ -1,8 +1,7 @@
-// Planes and residuals of the tile encoder: what each of the eight modes leaves over, and about how many bits that
-// costs.
+// Planes of the tile encoder, and what each of the eight modes leaves over of a row.
 #pragma once
 
-#include <array>
+#include <utility>
 
 #include "codecs/weir_lanes.h"
 #include "codecs/weir_pixels.h"
@@ -34,10 +33,10 @@ class Plane {
     alignas(64) Sample samples_[(kTileSide + 1) * kStride];
 };
 
-/// What the residuals of a row are made of, whatever the mode.
-template <typename Ops, typename Sample>
+/// What the residuals of a part of a row are made of, whatever the mode. `first`: the part begins at lane 0.
+template <typename Ops, typename Sample, bool first>
 struct RowContext {
-    using V = Lanes<Sample>;
+    using V = Lanes<Ops, Sample>;
 
     V here;         // x
     V step;         // x[j] - x[j - 1]; x[0] - T[0]
@@ -45,26 +44,18 @@ struct RowContext {
     V above_left;   // T[j - 1]
     V smooth;       // A
     V smooth_left;  // A[j - 1]; lane 0 is not defined
-    V not_first;    // all ones but in lane 0
 
     PENSTOCK_INLINE RowContext load(const Sample* above_row, const Sample* row) noexcept {
         RowContext c;
-        c.here = load_lanes(row);
-        V left = load_lanes(row - 1);
-        left[0] = above_row[0];
+        c.here = load_as<V>(row);
+        V left = load_as<V>(row - 1);
+        if constexpr (first) left[0] = above_row[0];
         c.step = c.here - left;
-        c.above = load_lanes(above_row);
-        c.above_left = load_lanes(above_row - 1);
-        c.smooth = smooth_of(c.above_left, c.above, load_lanes(above_row + 1));
-        c.smooth_left = smooth_of(load_lanes(above_row - 2), c.above_left, c.above);
-        c.not_first = ~V{};
-        c.not_first[0] = 0;
+        c.above = load_as<V>(above_row);
+        c.above_left = load_as<V>(above_row - 1);
+        c.smooth = smooth_of(c.above_left, c.above, load_as<V>(above_row + 1));
+        c.smooth_left = smooth_of(load_as<V>(above_row - 2), c.above_left, c.above);
         return c;
-    }
-
-    PENSTOCK_INLINE V smooth_of(const V& left, const V& middle, const V& right) noexcept {
-        const V sides = (left & right) + ((left ^ right) >> 1);
-        return Ops::average_up(sides, middle);
     }
 
     /// The zigzagged residuals of a mode.
@@ -75,30 +66,58 @@ struct RowContext {
         if constexpr (mode == 2) return Ops::zigzag(step);
         if constexpr (mode == 3) return Ops::zigzag(step - (above - above_left));
         if constexpr (mode == 4) return Ops::zigzag(step - ((above >> 1) - (above_left >> 1)));
-        if constexpr (mode == 5) return Ops::zigzag(step - ((smooth - smooth_left) & not_first));
-        if constexpr (mode == 6) {
-            return Ops::zigzag(step - (((smooth >> 1) - (smooth_left >> 1)) & not_first));
-        }
+        if constexpr (mode == 5) return Ops::zigzag(step - but_lane_0(smooth - smooth_left));
+        if constexpr (mode == 6) return Ops::zigzag(step - but_lane_0((smooth >> 1) - (smooth_left >> 1)));
         if constexpr (mode == 7) {
-            const V f = smooth - (smooth >> 2);
-            const V f_left = smooth_left - (smooth_left >> 2);
-            return Ops::zigzag(step - ((f - f_left) & not_first));
+            return Ops::zigzag(step - but_lane_0((smooth - (smooth >> 2)) - (smooth_left - (smooth_left >> 2))));
         }
     }
 
-    [[gnu::always_inline]] inline V residuals(std::uint32_t mode) const noexcept {
-        switch (mode) {
-            case 0: return residuals<0>();
-            case 1: return residuals<1>();
-            case 2: return residuals<2>();
-            case 3: return residuals<3>();
-            case 4: return residuals<4>();
-            case 5: return residuals<5>();
-            case 6: return residuals<6>();
-            default: return residuals<7>();
-        }
+  private:
+    PENSTOCK_INLINE V smooth_of(V left, V middle, V right) noexcept {
+        const V sides = (left & right) + ((left ^ right) >> 1);
+        return Ops::average_up(sides, middle);
+    }
+
+    PENSTOCK_INLINE V but_lane_0(V v) noexcept {
+        if constexpr (!first) return v;
+        V mask = ~V{};
+        mask[0] = 0;
+        return v & mask;
     }
 };
+
+/// Calls `visit` for each part of a row with the lane it begins at; its first argument tells whether that is lane 0.
+template <typename Ops, typename Sample, typename Visit>
+PENSTOCK_INLINE void for_each_part(Visit visit) noexcept {
+    visit(std::true_type{}, 0U);
+    for (std::uint32_t part = 1; part < kParts<Ops, Sample>; ++part) {
+        visit(std::false_type{}, part * kLanesPerPart<Ops, Sample>);
+    }
+}
+
+/// The residuals of a row.
+template <typename Ops, typename Sample, std::uint32_t mode>
+void make_residuals(const Sample* above, const Sample* row, Sample* residuals) noexcept {
+    for_each_part<Ops, Sample>([=](auto first, std::uint32_t lane) {
+        const auto context = RowContext<Ops, Sample, first>::load(above + lane, row + lane);
+        store_as(residuals + lane, context.template residuals<mode>());
+    });
+}
+
+template <typename Ops, typename Sample>
+void make_residuals(std::uint32_t mode, const Sample* above, const Sample* row, Sample* residuals) noexcept {
+    switch (mode) {
+        case 0: return make_residuals<Ops, Sample, 0>(above, row, residuals);
+        case 1: return make_residuals<Ops, Sample, 1>(above, row, residuals);
+        case 2: return make_residuals<Ops, Sample, 2>(above, row, residuals);
+        case 3: return make_residuals<Ops, Sample, 3>(above, row, residuals);
+        case 4: return make_residuals<Ops, Sample, 4>(above, row, residuals);
+        case 5: return make_residuals<Ops, Sample, 5>(above, row, residuals);
+        case 6: return make_residuals<Ops, Sample, 6>(above, row, residuals);
+        default: return make_residuals<Ops, Sample, 7>(above, row, residuals);
+    }
+}
 
 /// Gives the lanes from `width` on the values that make their residuals 0 in this mode.
 template <typename Sample>
@@ -110,101 +129,29 @@ void pad_row(std::uint32_t mode, const Sample* above, std::uint32_t width, Sampl
     Plane<Sample>::repeat_edges(row);
 }
 
-/// Rows of planes 0, 1, 2 of a transform, from rows of R, G, B.
-template <typename Sample>
-struct PlaneRows {
-    using V = Lanes<Sample>;
-    V p, q, s;
+template <typename Sample, typename V>
+PENSTOCK_INLINE V half_signed_lanes(V v) noexcept {
+    constexpr auto sign = static_cast<Sample>(1U << (kBits<Sample> - 2));
+    return ((v >> 1) ^ sign) - sign;
+}
 
-    template <int transform>
-    PENSTOCK_INLINE PlaneRows from_rgb(const V& r, const V& g, const V& b) noexcept {
-        constexpr Sample half = kHalf<Sample>;
-        if constexpr (transform == 0) return {g, r, b};
-        if constexpr (transform == 1) return {g, r - g + half, b - g + half};
-        if constexpr (transform == 2) {
-            const V orange = r - b;
-            const V t = b + half_signed_lanes<Sample>(orange);
-            const V green = g - t;
-            return {t + half_signed_lanes<Sample>(green), orange + half, green + half};
-        }
-        if constexpr (transform == 3) {
-            const V mean = (r & g) + ((r ^ g) >> 1);
-            return {g, r - g + half, b - mean + half};
-        }
+/// Planes 0, 1, 2 of a part of a row.
+template <int transform, typename Sample, typename V>
+PENSTOCK_INLINE Pqs<V> from_rgb(V r, V g, V b) noexcept {
+    constexpr Sample half = kHalf<Sample>;
+    if constexpr (transform == 0) return {g, r, b};
+    if constexpr (transform == 1) return {g, r - g + half, b - g + half};
+    if constexpr (transform == 2) {
+        const V orange = r - b;
+        const V t = b + half_signed_lanes<Sample>(orange);
+        const V green = g - t;
+        return {t + half_signed_lanes<Sample>(green), orange + half, green + half};
     }
-};
-
-// Costs ----------------------------------------------------------------------------------------------------------
-
-/// About the number of bits that dense takes for a block of 32 residuals with this sum, if they are distributed
-/// geometrically; the best Rice parameter is assumed.
-class RiceCost {
-  public:
-    constexpr RiceCost() noexcept {
-        for (std::uint32_t sum = 1; sum < kSize; ++sum) {
-            std::uint32_t best = ~0U;
-            for (std::uint32_t k = 0; k < 12; ++k) {
-                const std::uint32_t quotients = sum >> k;
-                const std::uint32_t saved = k == 0 ? 0 : kCount / 2 - (kCount >> (k + 1));
-                const std::uint32_t bits = kCount * (k + 1) + quotients - (saved < quotients ? saved : quotients);
-                best = bits < best ? bits : best;
-            }
-            table_[sum] = static_cast<std::uint16_t>(best);
-        }
+    if constexpr (transform == 3) {
+        const V mean = (r & g) + ((r ^ g) >> 1);
+        return {g, r - g + half, b - mean + half};
     }
-
-    // A doubled sum costs one bit more for each residual.
-    PENSTOCK_INLINE std::uint32_t bits(const RiceCost& cost, std::uint64_t sum) noexcept {
-        const auto scale = sum < kSize ? 0U : static_cast<std::uint32_t>(std::bit_width(sum)) - kSizeBits;
-        return cost.table_[sum >> scale] + kCount * scale;
-    }
-
-  private:
-    static constexpr std::uint32_t kSizeBits = 11;
-    static constexpr std::uint32_t kSize = 1U << kSizeBits;
-    static constexpr std::uint32_t kCount = kGroupRows * kBlockLanes;
-    std::array<std::uint16_t, kSize> table_{};
-};
-
-constexpr RiceCost kRiceCost;
-
-/// What a group costs in each mode; only numbers of the same profile and number of rows compare.
-using ModeCosts = std::array<std::uint32_t, kNumModes>;
-
-template <typename Ops, typename Sample, Profile profile>
-struct ModeEstimator {
-    using V = Lanes<Sample>;
-
-    Blocks totals[kNumModes] = {};
-    V valid;  // lanes of the tile
-
-    template <std::uint32_t... modes>
-    [[gnu::always_inline]] inline void add_row(const RowContext<Ops, Sample>& row,
-                                               std::integer_sequence<std::uint32_t, modes...>) noexcept {
-        (add(totals[modes], row.template residuals<modes>() & valid), ...);
-    }
-
-    PENSTOCK_INLINE void add(Blocks& total, const V& residuals) noexcept {
-        if constexpr (profile == Profile::fast) {
-            total += Ops::block_widths(residuals);
-        } else {
-            total += Ops::block_sums(residuals);
-        }
-    }
-
-    [[gnu::always_inline]] inline std::uint32_t cost(std::uint32_t mode, std::uint32_t num_rows) const noexcept {
-        if constexpr (profile == Profile::fast) {
-            return static_cast<std::uint32_t>(BlockNumbers(totals[mode]).sum());
-        } else {
-            std::uint32_t bits = 0;
-            constexpr std::uint32_t scale[kGroupRows + 1] = {0, 4 * 256, 2 * 256, 4 * 256 / 3, 256};  // to four rows
-            for (const std::uint64_t sum : BlockNumbers(totals[mode]).of) {
-                bits += RiceCost::bits(kRiceCost, sum * scale[num_rows] / 256);
-            }
-            return bits;
-        }
-    }
-};
+}
 
 }  // namespace
 }  // namespace penstock::weir

@@ -3,9 +3,10 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
-#include "codecs/weir_encode_rows.h"
+#include "codecs/weir_encode_cost.h"
 
 namespace penstock::weir {
 namespace {
@@ -50,6 +51,7 @@ class TileEncoder {
   public:
     explicit TileEncoder(const EncodeJob& job) noexcept : shape_(job.shape), effort_(job.effort) { load_pixels(job); }
 
+    /// Encodes the tile; gives its length.
     std::size_t run(std::uint8_t* out) noexcept {
         transform_ = shape_.channels < 3 ? 0 : choose_transform();
         make_planes();
@@ -70,29 +72,43 @@ class TileEncoder {
     // Pixels and planes ------------------------------------------------------------------------------------------
 
     void load_pixels(const EncodeJob& job) noexcept {
-        const std::uint32_t channels = shape_.channels;
-        for (std::uint32_t y = 0; y < shape_.height; ++y) {
-            const std::uint8_t* from = job.pixels + y * job.row_stride;
-            for (std::uint32_t c = 0; c < channels; ++c) {
-                Sample* row = source_[c].row(static_cast<std::int32_t>(y));
-                for (std::uint32_t x = 0; x < shape_.width; ++x) {
-                    row[x] = load_as<Sample>(from + (x * channels + c) * sizeof(Sample));
-                }
-                for (std::uint32_t x = shape_.width; x < kLanes; ++x) row[x] = row[shape_.width - 1];
-                Plane<Sample>::repeat_edges(row);
+        for (std::uint32_t j = 0; j < kLanes; ++j) valid_[j] = j < shape_.width ? static_cast<Sample>(~0U) : 0;
+        for (std::int32_t y = 0; y < shape_.height; ++y) {
+            const std::uint8_t* from = job.pixels + static_cast<std::size_t>(y) * job.row_stride;
+            switch (shape_.channels) {
+                case 1: load_row<1>(from, y); break;
+                case 2: load_row<2>(from, y); break;
+                case 3: load_row<3>(from, y); break;
+                default: load_row<4>(from, y); break;
             }
         }
-        for (std::uint32_t j = 0; j < kLanes; ++j) valid_[j] = j < shape_.width ? static_cast<Sample>(~0U) : 0;
+    }
+
+    // Lanes past the edge repeat the last pixel.
+    template <std::uint32_t channels>
+    void load_row(const std::uint8_t* from, std::int32_t y) noexcept {
+        Sample pixels[kLanes * channels];
+        std::memcpy(pixels, from, shape_.width * channels * sizeof(Sample));
+        for (std::uint32_t x = shape_.width * channels; x < kLanes * channels; ++x) pixels[x] = pixels[x - channels];
+        Sample* rows[channels];
+        for (std::uint32_t c = 0; c < channels; ++c) rows[c] = source_[c].row(y);
+        for (std::uint32_t x = 0; x < kLanes; ++x) {
+            for (std::uint32_t c = 0; c < channels; ++c) rows[c][x] = pixels[x * channels + c];
+        }
+        for (std::uint32_t c = 0; c < channels; ++c) Plane<Sample>::repeat_edges(rows[c]);
     }
 
     // One row of planes 0, 1, 2.
     template <int transform>
     void transform_row(std::int32_t y) noexcept {
-        const auto rows = PlaneRows<Sample>::template from_rgb<transform>(
-            load_lanes(source_[0].row(y)), load_lanes(source_[1].row(y)), load_lanes(source_[2].row(y)));
-        store_as(colours_[0].row(y), rows.p);
-        store_as(colours_[1].row(y), rows.q);
-        store_as(colours_[2].row(y), rows.s);
+        using V = Lanes<Ops, Sample>;
+        for (std::uint32_t lane = 0; lane < kLanes; lane += kLanesPerPart<Ops, Sample>) {
+            const auto part = [&](std::uint32_t c) { return load_as<V>(source_[c].row(y) + lane); };
+            const Pqs<V> planes = from_rgb<transform, Sample>(part(0), part(1), part(2));
+            store_as(colours_[0].row(y) + lane, planes.p);
+            store_as(colours_[1].row(y) + lane, planes.q);
+            store_as(colours_[2].row(y) + lane, planes.s);
+        }
         for (Plane<Sample>& plane : colours_) Plane<Sample>::repeat_edges(plane.row(y));
     }
 
@@ -105,9 +121,9 @@ class TileEncoder {
         }
     }
 
-    // Compares the transforms on every fourth group.
+    // Compares the transforms on some groups.
     std::uint32_t choose_transform() noexcept {
-        constexpr std::uint32_t step = 4;
+        const std::uint32_t step = effort_ == 1 ? 8 : effort_ == 2 ? 4 : 1;
         std::array<std::uint64_t, 4> costs{};
         for (std::uint32_t g = std::min(step / 2, shape_.groups() - 1); g < shape_.groups(); g += step) {
             std::uint64_t green = 0;
@@ -137,7 +153,7 @@ class TileEncoder {
 
     std::uint32_t plane_cost(std::uint32_t p, std::uint32_t group) const noexcept {
         const ModeCosts costs = mode_costs(colours_[p], group);
-        return *std::min_element(costs.begin(), costs.end());
+        return costs[cheapest(costs)];
     }
 
     // Decides which planes are constant and sets the bases.
@@ -158,46 +174,86 @@ class TileEncoder {
 
     // Lanes past the edge repeat others, or are made of ones that do.
     [[nodiscard]] bool is_constant(const Plane<Sample>& plane) const noexcept {
-        const Lanes<Sample> base = load_lanes(plane.row(-1));
-        Lanes<Sample> other{};
-        for (std::int32_t y = 0; y < shape_.height; ++y) other |= load_lanes(plane.row(y)) ^ base;
-        std::uint64_t any = 0;
-        for (std::uint32_t i = 0; i < sizeof other / 8; ++i) any |= load_as<std::uint64_t>((const char*)&other + 8 * i);
-        return any == 0;
+        Sample other = 0;
+        for (std::int32_t y = 0; other == 0 && y < shape_.height; ++y) {
+            const Sample* row = plane.row(y);
+            for (std::uint32_t j = 0; j < kLanes; ++j) other = static_cast<Sample>(other | (row[j] ^ row[-1]));
+            other = static_cast<Sample>(other | (row[0] ^ plane.row(-1)[0]));
+        }
+        return other == 0;
     }
 
     // Groups -----------------------------------------------------------------------------------------------------
 
-    ModeCosts mode_costs(const Plane<Sample>& plane, std::uint32_t group) const noexcept {
+    [[nodiscard]] ModeCosts mode_costs(const Plane<Sample>& plane, std::uint32_t group) const noexcept {
+        using Estimator = ModeEstimator<Ops, Sample, profile>;
         constexpr std::make_integer_sequence<std::uint32_t, kNumModes> all_modes;
-        ModeEstimator<Ops, Sample, profile> estimator;
-        estimator.valid = valid_;
+        constexpr std::integer_sequence<std::uint32_t, 1, 3, 5, 6> good_modes;
         const auto top = static_cast<std::int32_t>(group * kGroupRows);
-        for (std::int32_t y = top; y < top + static_cast<std::int32_t>(rows_of(group)); ++y) {
-            estimator.add_row(RowContext<Ops, Sample>::load(plane.row(y - 1), plane.row(y)), all_modes);
-        }
-        ModeCosts costs;
-        for (std::uint32_t m = 0; m < kNumModes; ++m) costs[m] = estimator.cost(m, rows_of(group));
-        return costs;
+        if (effort_ == 1) return Estimator::estimate(plane, top, rows_of(group), valid_, good_modes);
+        return Estimator::estimate(plane, top, rows_of(group), valid_, all_modes);
     }
 
-    void encode_group(std::uint32_t i, std::uint32_t group) noexcept {
-        Plane<Sample>& plane = *planes_[coded_[i]];
-        const ModeCosts costs = mode_costs(plane, group);
-        const auto mode = static_cast<std::uint32_t>(std::min_element(costs.begin(), costs.end()) - costs.begin());
-        modes_[group * num_coded_ + i] = static_cast<std::uint8_t>(mode);
+    // Residuals of a group. In a narrow tile this sets the lanes past the edge, too.
+    void set_residuals(Plane<Sample>& plane, std::uint32_t group, std::uint32_t mode) noexcept {
         const auto top = static_cast<std::int32_t>(group * kGroupRows);
         for (std::uint32_t r = 0; r < rows_of(group); ++r) {
             const std::int32_t y = top + static_cast<std::int32_t>(r);
             if (shape_.width < kLanes) pad_row(mode, plane.row(y - 1), shape_.width, plane.row(y));
-            const auto context = RowContext<Ops, Sample>::load(plane.row(y - 1), plane.row(y));
-            store_as(residuals_[r], context.residuals(mode));
+            make_residuals<Ops>(mode, plane.row(y - 1), plane.row(y), residuals_[r]);
         }
+    }
+
+    // Sets the codes of a group; gives the bits that it then takes.
+    std::uint32_t set_codes(std::uint32_t i, std::uint32_t group) noexcept {
         if constexpr (kDense) {
-            encode_dense(i, group);
+            return CodeChooser<Ops, Sample>::choose(residuals_, rows_of(group), codes_above(i, group),
+                                                    codes_[i][group]);
         } else {
-            encode_fast(i, group);
+            std::uint32_t bits = 0;
+            for (std::uint32_t r = 0; r < rows_of(group); ++r) {
+                const std::uint32_t y = group * kGroupRows + r;
+                bits += set_widths<Ops>(residuals_[r], codes_above(i, y), codes_[i][y]);
+            }
+            return bits;
         }
+    }
+
+    [[nodiscard]] const std::uint8_t* codes_above(std::uint32_t i, std::uint32_t line) const noexcept {
+        static constexpr std::uint8_t first[kBlocks] = {kFirstCode, kFirstCode, kFirstCode, kFirstCode,
+                                                        kFirstCode, kFirstCode, kFirstCode, kFirstCode};
+        return line == 0 ? first : codes_[i][line - 1];
+    }
+
+    std::uint32_t choose_mode(Plane<Sample>& plane, std::uint32_t i, std::uint32_t group) noexcept {
+        if (effort_ < 3) return cheapest(mode_costs(plane, group));
+        ModeCosts costs;
+        for (std::uint32_t mode = 0; mode < kNumModes; ++mode) {
+            set_residuals(plane, group, mode);
+            costs[mode] = set_codes(i, group);
+        }
+        return cheapest(costs);
+    }
+
+    void encode_group(std::uint32_t i, std::uint32_t group) noexcept {
+        Plane<Sample>& plane = *planes_[coded_[i]];
+        const std::uint32_t mode = choose_mode(plane, i, group);
+        modes_[group * num_coded_ + i] = static_cast<std::uint8_t>(mode);
+        set_residuals(plane, group, mode);
+        set_codes(i, group);
+        for (std::uint32_t r = 0; r < rows_of(group); ++r) {
+            const std::uint8_t* codes = codes_[i][kDense ? group : group * kGroupRows + r];
+            for (std::uint32_t b = 0; b < kBlocks; ++b) put_fields(residuals_[r] + b * kBlockLanes, width_of(codes[b]));
+        }
+        if constexpr (kDense) put_quotients(i, group);
+    }
+
+    // Payload and unary streams ----------------------------------------------------------------------------------
+
+    static std::uint32_t width_of(std::uint32_t code) noexcept {
+        if (!kDense) return code;
+        if (code == kHighestCode) return kBits<Sample>;
+        return code < 2 ? 0 : code - 2;
     }
 
     // A block of a row as fields of `width` bits.
@@ -212,72 +268,6 @@ class TileEncoder {
             store_as(payload_end_ + 8, width == 0 ? 0 : high >> (64 - 4 * width));
         }
         payload_end_ += width;
-    }
-
-    void encode_fast(std::uint32_t i, std::uint32_t group) noexcept {
-        for (std::uint32_t r = 0; r < rows_of(group); ++r) {
-            const BlockNumbers widths(Ops::block_widths(load_lanes(residuals_[r])));
-            std::uint8_t* codes = codes_[i][group * kGroupRows + r];
-            for (std::uint32_t b = 0; b < kBlocks; ++b) {
-                codes[b] = static_cast<std::uint8_t>(widths.of[b]);
-                put_fields(residuals_[r] + b * kBlockLanes, codes[b]);
-            }
-        }
-    }
-
-    // The cheapest code of each block, the cost of its control bits included.
-    void choose_codes(std::uint32_t i, std::uint32_t group) noexcept {
-        constexpr std::uint64_t never = std::uint64_t{1} << 40;
-        const std::uint32_t num_rows = rows_of(group);
-        const std::uint32_t count = num_rows * kBlockLanes;
-        Lanes<Sample> any{};
-        Blocks sparse_cost = Blocks{} + 4;
-        for (std::uint32_t r = 0; r < num_rows; ++r) {
-            const Lanes<Sample> row = load_lanes(residuals_[r]);
-            const Blocks sums = Ops::block_sums(row);
-            any |= row;
-            sparse_cost += sums + (less_mask(Blocks{}, sums) & 8);
-        }
-        const Blocks widths = Ops::block_widths(any);
-        BlockNumbers codes_above(Blocks{} + kFirstCode);
-        for (std::uint32_t b = 0; group > 0 && b < kBlocks; ++b) codes_above.of[b] = codes_[i][group - 1][b];
-        const Blocks above = load_as<Blocks>(codes_above.of);
-        Blocks best = Blocks{} + never;
-        Blocks code{};
-        const auto consider = [&](std::uint32_t candidate, const Blocks& bits, const Blocks& possible) {
-            const Blocks up = candidate - above;
-            const Blocks control = (up + up) ^ (0 - (up >> 63));
-            const Blocks total = (bits + control) | (~possible & never);
-            const Blocks better = less_mask(total, best);
-            best = (better & total) | (~better & best);
-            code = (better & candidate) | (~better & code);
-        };
-        consider(0, Blocks{}, less_mask(widths, Blocks{} + 1));
-        consider(1, sparse_cost, less_mask(widths, Blocks{} + 5));
-        for (std::uint32_t k = 0; k <= kBits<Sample> - 2; ++k) {
-            Blocks quotients{};
-            for (std::uint32_t r = 0; r < num_rows; ++r) {
-                const Lanes<Sample> row = load_lanes(residuals_[r]) >> static_cast<Sample>(k);
-                quotients += Ops::block_sums(row);
-            }
-            consider(2 + k, quotients + count * (k + 1), less_mask(widths, Blocks{} + (k + 5)));
-        }
-        consider(kHighestCode, Blocks{} + count * kBits<Sample>, ~Blocks{});
-        const BlockNumbers chosen(code);
-        for (std::uint32_t b = 0; b < kBlocks; ++b) codes_[i][group][b] = static_cast<std::uint8_t>(chosen.of[b]);
-    }
-
-    void encode_dense(std::uint32_t i, std::uint32_t group) noexcept {
-        choose_codes(i, group);
-        const std::uint32_t num_rows = rows_of(group);
-        const std::uint8_t* codes = codes_[i][group];
-        for (std::uint32_t r = 0; r < num_rows; ++r) {
-            for (std::uint32_t b = 0; b < kBlocks; ++b) {
-                const std::uint32_t width = codes[b] == kHighestCode ? kBits<Sample> : codes[b] < 2 ? 0 : codes[b] - 2U;
-                put_fields(residuals_[r] + b * kBlockLanes, width);
-            }
-        }
-        put_quotients(i, group);
     }
 
     // Bytes of quotients (at most 15) of a row; 0 in zero and raw blocks.
@@ -306,8 +296,9 @@ class TileEncoder {
         std::uint8_t quotients[kGroupRows][kLanes];
         std::uint64_t alive[kGroupRows] = {};
         std::uint64_t any = 0;
+        // All rows first: a load that waits for eight stores would cost more.
+        for (std::uint32_t r = 0; r < num_rows; ++r) quotients_of(residuals_[r], codes, quotients[r]);
         for (std::uint32_t r = 0; r < num_rows; ++r) {
-            quotients_of(residuals_[r], codes, quotients[r]);
             alive[r] = Ops::at_least(quotients[r], 1);
             any |= alive[r];
             std::uint64_t present = rice;
@@ -425,13 +416,13 @@ class TileEncoder {
     static constexpr std::size_t kMaxUnaryBytes = kTileSide * kLanes * (kMaxQuotient - 1) / 8;
 
     TileShape shape_;
-    [[maybe_unused]] int effort_;
+    int effort_;
     std::uint32_t transform_ = 0;
     std::uint32_t constant_ = 0;
     std::uint32_t num_coded_ = 0;
     std::uint32_t coded_[kMaxPlanes] = {};
     Sample base_[kMaxPlanes] = {};
-    Lanes<Sample> valid_;
+    alignas(64) Sample valid_[kLanes];
     Plane<Sample> source_[kMaxPlanes];
     Plane<Sample> colours_[3];
     Plane<Sample>* planes_[kMaxPlanes] = {};
@@ -439,7 +430,7 @@ class TileEncoder {
     std::uint8_t codes_[kMaxPlanes][kTileSide][kBlocks];
     std::uint8_t masks_[kMaxPlanes * kMaxGroups * kBlocks];
     std::uint32_t num_masks_ = 0;
-    Sample residuals_[kGroupRows][kLanes];
+    alignas(64) Sample residuals_[kGroupRows][kLanes];
     std::uint8_t payload_[kMaxPayloadBytes + 64];
     std::uint8_t* payload_end_ = payload_;
     std::uint8_t unary_bits_[kMaxPlanes][kMaxUnaryBytes + 64];

@@ -1,7 +1,6 @@
-// A row of 64 lanes as one value, for the tile encoder: the compiler's vector types, which it maps to whatever
-// registers the file is compiled for, and the few operations they do not express. A path derives from `PlainOps` and
-// replaces what its processor has an instruction for. Everything is exact integer arithmetic, so paths agree byte for
-// byte.
+// Vectors for the tile encoder: the compiler's vector types, as wide as the registers of a path, and the few operations
+// they do not express. A path derives from `PlainOps` and replaces what its processor has an instruction for.
+// Everything is exact integer arithmetic, so that paths agree byte for byte.
 //
 // In an anonymous namespace, because each file that includes this compiles it for another instruction set.
 #pragma once
@@ -9,7 +8,6 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
-#include <type_traits>
 
 #include "codecs/weir.h"
 
@@ -17,14 +15,6 @@ namespace penstock::weir {
 namespace {
 
 #define PENSTOCK_INLINE [[gnu::always_inline]] static inline
-
-using Lanes8 = std::uint8_t __attribute__((vector_size(kLanes)));
-using Lanes16 = std::uint16_t __attribute__((vector_size(2 * kLanes)));
-/// One number for each block of a row.
-using Blocks = std::uint64_t __attribute__((vector_size(8 * kBlocks)));
-
-template <typename Sample>
-using Lanes = std::conditional_t<sizeof(Sample) == 1, Lanes8, Lanes16>;
 
 template <typename Value>
 PENSTOCK_INLINE Value load_as(const void* from) noexcept {
@@ -38,86 +28,69 @@ PENSTOCK_INLINE void store_as(void* to, const Value& value) noexcept {
     std::memcpy(to, &value, sizeof value);
 }
 
-template <typename Sample>
-PENSTOCK_INLINE Lanes<Sample> load_lanes(const Sample* row) noexcept {
-    return load_as<Lanes<Sample>>(row);
-}
+/// The vector types of a path whose registers have `bytes` bytes.
+///
+/// `Numbers` holds one number, 0 to 2^31 - 1, for each 8 bytes of samples: for each block of one-byte samples, and
+/// twice for each block of two-byte samples. It sits in the lower half of its 8 bytes; the upper half is 0.
+template <std::size_t bytes>
+struct Vectors {
+    // Not `using`: GCC 12 drops the attribute there when it depends on a template's parameter.
+    typedef std::uint8_t Lanes8 __attribute__((vector_size(bytes)));
+    typedef std::uint16_t Lanes16 __attribute__((vector_size(bytes)));
+    typedef std::uint64_t Words __attribute__((vector_size(bytes)));
+    typedef std::int32_t Numbers __attribute__((vector_size(bytes)));
 
-template <typename Sample>
-PENSTOCK_INLINE Lanes<Sample> half_signed_lanes(const Lanes<Sample>& v) noexcept {
-    constexpr auto sign = static_cast<Sample>(1U << (8 * sizeof(Sample) - 2));
-    return ((v >> 1) ^ sign) - sign;
-}
-
-/// All ones where a < b, for numbers below 2^63. Comparisons of vectors that are wider than registers would be taken
-/// apart into single lanes.
-PENSTOCK_INLINE Blocks less_mask(const Blocks& a, const Blocks& b) noexcept { return 0 - ((a - b) >> 63); }
-
-/// A number for each block, to be looked at one by one.
-struct BlockNumbers {
-    std::uint64_t of[kBlocks];
-
-    explicit BlockNumbers(const Blocks& blocks) noexcept { store_as(of, blocks); }
-    [[nodiscard]] std::uint64_t sum() const noexcept {
-        return of[0] + of[1] + of[2] + of[3] + of[4] + of[5] + of[6] + of[7];
-    }
+    PENSTOCK_INLINE Numbers same(std::uint32_t number) noexcept { return (Numbers)(Words{} + number); }
 };
 
-struct PlainOps {
+struct PlainOps : Vectors<16> {
+    static constexpr std::size_t kBytes = 16;  // of SSE2 and NEON
+
     /// (a + b + 1) >> 1
     template <typename Vector>
-    PENSTOCK_INLINE Vector average_up(const Vector& a, const Vector& b) noexcept {
+    PENSTOCK_INLINE Vector average_up(Vector a, Vector b) noexcept {
         return (a | b) - ((a ^ b) >> 1);
     }
 
-    PENSTOCK_INLINE Lanes8 zigzag(const Lanes8& v) noexcept { return (v + v) ^ (0 - (v >> 7)); }
-    PENSTOCK_INLINE Lanes16 zigzag(const Lanes16& v) noexcept { return (v + v) ^ (0 - (v >> 15)); }
+    PENSTOCK_INLINE Lanes8 zigzag(Lanes8 v) noexcept { return (v + v) ^ (0 - (v >> 7)); }
+    PENSTOCK_INLINE Lanes16 zigzag(Lanes16 v) noexcept { return (v + v) ^ (0 - (v >> 15)); }
 
-    /// The sum of each block's eight lanes.
-    PENSTOCK_INLINE Blocks block_sums(const Lanes8& v) noexcept {
-        const Blocks bytes = (Blocks)v;
-        Blocks sums = (bytes & 0x00ff00ff00ff00ff) + ((bytes >> 8) & 0x00ff00ff00ff00ff);
-        sums += sums >> 32;
-        sums += sums >> 16;
-        return sums & 0xffff;
+    /// The sum of each block's lanes, or of each half's for two-byte lanes.
+    PENSTOCK_INLINE Numbers sums(Lanes8 v) noexcept {
+        const Words bytes = (Words)v;
+        Words pairs = (bytes & 0x00ff00ff00ff00ff) + ((bytes >> 8) & 0x00ff00ff00ff00ff);
+        pairs += pairs >> 32;
+        pairs += pairs >> 16;
+        return (Numbers)(pairs & 0xffff);
     }
-    PENSTOCK_INLINE Blocks block_sums(const Lanes16& v) noexcept {
-        std::uint64_t halves[2 * kBlocks];
-        store_as(halves, v);
-        std::uint64_t sums[kBlocks];
-        for (std::uint32_t b = 0; b < kBlocks; ++b) {
-            constexpr std::uint64_t even = 0x0000ffff0000ffff;
-            const std::uint64_t pairs = (halves[2 * b] & even) + (halves[2 * b] >> 16 & even) +
-                                        (halves[2 * b + 1] & even) + (halves[2 * b + 1] >> 16 & even);
-            sums[b] = (pairs & 0xffffffff) + (pairs >> 32);
-        }
-        return load_as<Blocks>(sums);
+    PENSTOCK_INLINE Numbers sums(Lanes16 v) noexcept {
+        const Words lanes = (Words)v;
+        const Words pairs = (lanes & 0x0000ffff0000ffff) + ((lanes >> 16) & 0x0000ffff0000ffff);
+        return (Numbers)((pairs + (pairs >> 32)) & 0xffffffff);
     }
 
-    /// The number of bits that the largest lane of each block needs.
-    PENSTOCK_INLINE Blocks block_widths(const Lanes8& v) noexcept {
-        Blocks any = (Blocks)v;
+    /// The bits that the largest lane of each block needs; for two-byte lanes, in both of its numbers.
+    PENSTOCK_INLINE Numbers widths(Lanes8 v) noexcept {
+        Words any = (Words)v;
         any |= any >> 32;
         any |= any >> 16;
         any |= any >> 8;
-        BlockNumbers widths(any & 0xff);
-        for (std::uint64_t& width : widths.of) width = static_cast<std::uint64_t>(std::bit_width(width));
-        return load_as<Blocks>(widths.of);
+        return bit_widths((Numbers)(any & 0xff));
     }
-    PENSTOCK_INLINE Blocks block_widths(const Lanes16& v) noexcept {
-        std::uint64_t halves[2 * kBlocks];
-        store_as(halves, v);
-        std::uint64_t widths[kBlocks];
-        for (std::uint32_t b = 0; b < kBlocks; ++b) {
-            std::uint64_t any = halves[2 * b] | halves[2 * b + 1];
-            any |= any >> 32;
-            any |= any >> 16;
-            widths[b] = static_cast<std::uint64_t>(std::bit_width(any & 0xffff));
-        }
-        return load_as<Blocks>(widths);
+    PENSTOCK_INLINE Numbers widths(Lanes16 v) noexcept {
+        Words any = (Words)v | (Words)swap_halves((Numbers)v);
+        any |= any >> 32;
+        any |= any >> 16;
+        return bit_widths((Numbers)(any & 0xffff));
     }
 
-    /// Bit j: byte j (at most 127) is at least `bound` (1 to 127).
+    /// Exchanges the two numbers of each block of two-byte lanes.
+    PENSTOCK_INLINE Numbers swap_halves(Numbers v) noexcept {
+        const Words words = (Words)v;
+        return (Numbers)Words{words[1], words[0]};
+    }
+
+    /// Bit j: byte j (at most 127) of 64 is at least `bound` (1 to 127).
     PENSTOCK_INLINE std::uint64_t at_least(const std::uint8_t* bytes, std::uint32_t bound) noexcept {
         constexpr std::uint64_t ones = 0x0101010101010101;
         std::uint64_t mask = 0;
@@ -155,6 +128,45 @@ struct PlainOps {
         }
         return fields;
     }
+
+  private:
+    // From the exponent of the number as a float, which is exact below 2^24.
+    PENSTOCK_INLINE Numbers bit_widths(Numbers v) noexcept {
+        using Floats = float __attribute__((vector_size(kBytes)));
+        const Numbers exponents = (Numbers) __builtin_convertvector(v, Floats) >> 23;
+        return (exponents - 126) & (v > 0);
+    }
+};
+
+/// The vectors of a path for one kind of sample.
+template <typename Ops, typename Sample>
+struct LanesOf;
+
+template <typename Ops>
+struct LanesOf<Ops, std::uint8_t> {
+    using Vector = typename Ops::Lanes8;
+};
+template <typename Ops>
+struct LanesOf<Ops, std::uint16_t> {
+    using Vector = typename Ops::Lanes16;
+};
+
+template <typename Ops, typename Sample>
+using Lanes = typename LanesOf<Ops, Sample>::Vector;
+
+/// A row is so many vectors of so many lanes.
+template <typename Ops, typename Sample>
+constexpr std::uint32_t kLanesPerPart = Ops::kBytes / sizeof(Sample);
+template <typename Ops, typename Sample>
+constexpr std::uint32_t kParts = kLanes / kLanesPerPart<Ops, Sample>;
+
+/// `Numbers` of a whole row in memory.
+template <typename Sample>
+struct RowNumbers {
+    static constexpr std::uint32_t kPerBlock = sizeof(Sample);
+    alignas(64) std::uint64_t words[kBlocks * kPerBlock];
+
+    [[nodiscard]] std::uint64_t of_block(std::uint32_t b) const noexcept { return words[b * kPerBlock]; }
 };
 
 }  // namespace

@@ -27,9 +27,9 @@ FORMATS = [
     "webp:q=30:method=0",
     "weir:dense",
     "weir:dense:effort=1",
-    "weir:dense:effort=4",
+    "weir:dense:effort=3",
     "weir:fast",
-    "weir:fast:effort=4",
+    "weir:fast:effort=3",
 ]
 
 
