@@ -12,5 +12,6 @@ void register_pixels(nanobind::module_& module);
 void register_storage(nanobind::module_& module);
 void register_engine(nanobind::module_& module);
 void register_codec_batch(nanobind::module_& module);
+void register_synth(nanobind::module_& module);
 
 }  // namespace penstock::bindings

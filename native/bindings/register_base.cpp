@@ -1,12 +1,15 @@
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/string.h>
 
 #include <array>
+#include <cstdint>
 #include <string>
 
 #include "base/buffer.h"
 #include "base/cpu.h"
 #include "base/crc32c.h"
 #include "base/error.h"
+#include "base/random.h"
 #include "bindings/convert.h"
 #include "bindings/register.h"
 
@@ -36,6 +39,12 @@ void register_base(nb::module_& module) {
         "crc32c", [](nb::handle data, std::uint32_t previous) { return crc32c(BorrowedBytes(data).view(), previous); },
         nb::arg("data"), nb::arg("previous") = 0,
         nb::sig("def crc32c(data: penstock.types.Buffer, previous: int = 0) -> int"));
+    module.def(
+        "random_block",
+        [](std::uint64_t seed, std::uint64_t index, std::uint32_t stream, std::uint32_t number) {
+            return RandomKey{seed, index, stream}.block(number);
+        },
+        nb::arg("seed"), nb::arg("index"), nb::arg("stream"), nb::arg("number"));
     module.def("pool_idle_bytes", [] { return BufferPool::shared().idle_bytes(); });
 }
 

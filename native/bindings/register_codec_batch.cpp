@@ -8,11 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "base/error.h"
+#include "bindings/codec_named.h"
 #include "bindings/convert.h"
 #include "bindings/register.h"
 #include "bindings/wait.h"
-#include "codecs/table.h"
 #include "engine/codec_batch.h"
 
 namespace penstock::bindings {
@@ -20,12 +19,6 @@ namespace penstock::bindings {
 namespace {
 
 using Seconds = std::pair<double, double>;
-
-const Codec& codec_named(const std::string& name) {
-    if (const Codec* codec = find_codec(name)) return *codec;
-    throw Error(ErrorCode::unknown_format, "no native codec is called '" + name + "'", "codec",
-                "see penstock.codecs.names()");
-}
 
 Seconds finish(const TimedBatch& batch) {
     finish_or_interrupt(*batch.job);

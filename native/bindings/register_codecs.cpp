@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "bindings/codec_named.h"
 #include "bindings/convert.h"
 #include "bindings/register.h"
 #include "codecs/decode.h"
@@ -27,12 +28,6 @@ namespace {
 
 using ParameterList = std::vector<std::pair<std::string, std::string>>;
 using RegionTuple = std::array<std::int64_t, 4>;
-
-const Codec& codec_named(const std::string& name) {
-    if (const Codec* codec = find_codec(name)) return *codec;
-    throw Error(ErrorCode::unknown_format, "no native codec is called '" + name + "'", "codec",
-                "see penstock.codecs.names()");
-}
 
 // "" means: let the content decide. Null if nothing matches.
 const Codec* choose_codec(const std::string& name, ByteView data) {

@@ -1,0 +1,95 @@
+"""The folder that a dataset is written to.
+
+OUT/class003/000013.png                              as torchvision's ImageFolder wants it
+OUT/images/class003/000013.png, OUT/masks/class003/000013.png     with masks, which are always PNG
+
+The number is the image's index in the whole set. Nothing else is written.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from penstock.errors import StorageError
+from penstock.storage import make_folders
+
+CLASS_NAME = re.compile(r"class\d{3,}")
+# A hidden file is what a killed run leaves behind of an image it was about to publish.
+FILE_NAME = re.compile(r"\d{6,}\.\w+|\.penstock-\d+-\d+\.part")
+PARTS = ("images", "masks")
+
+
+@contextmanager
+def new_folders(root: Path, *, classes: int, masks: bool, force: bool) -> Iterator[tuple[Path, Path | None]]:
+    """Folders for images and for masks, with their class folders inside.
+
+    They are removed again if the block fails or is interrupted: half a dataset must not look like a whole one.
+    """
+    existed = root.is_dir()
+    _make_room(root, force=force)
+    images = root / PARTS[0] if masks else root
+    masks_folder = root / PARTS[1] if masks else None
+    try:
+        for folder in filter(None, (images, masks_folder)):
+            for label in range(classes):
+                make_folders(folder / f"class{label:03}")
+        yield images, masks_folder
+    except BaseException:
+        for entry in _entries(root):
+            shutil.rmtree(entry, ignore_errors=True)
+        if not existed:
+            shutil.rmtree(root, ignore_errors=True)
+        raise
+
+
+def _make_room(root: Path, *, force: bool) -> None:
+    entries = _entries(root)
+    if not entries:
+        return
+    if not force:
+        raise StorageError(
+            f"folder '{root}' is not empty",
+            where=str(root),
+            fix="choose another folder, or replace what synth wrote there before with --force (force=True)",
+            code=430,
+        )
+    for entry in entries:
+        foreign = _foreign(entry)
+        if foreign is not None:
+            raise StorageError(
+                f"'{foreign}' was not written by synth, so it is not replaced",
+                where=str(root),
+                fix="choose another folder, or move it away",
+                code=430,
+            )
+    for entry in entries:
+        shutil.rmtree(entry)
+
+
+def _entries(root: Path) -> list[Path]:
+    if not os.path.lexists(root):
+        return []
+    if not root.is_dir():
+        raise StorageError(f"'{root}' is a file, not a folder", where=str(root), fix="choose another path", code=430)
+    return sorted(root.iterdir())
+
+
+def _foreign(entry: Path) -> Path | None:
+    """The first thing at or below an entry of the root that synth does not write; None if there is none."""
+    if entry.is_symlink() or not entry.is_dir():
+        return entry
+    if entry.name in PARTS:
+        return next((found for below in sorted(entry.iterdir()) if (found := _foreign_class(below))), None)
+    return _foreign_class(entry)
+
+
+def _foreign_class(folder: Path) -> Path | None:
+    if folder.is_symlink() or not folder.is_dir() or not CLASS_NAME.fullmatch(folder.name):
+        return folder
+    files = sorted(folder.iterdir())
+    return next((file for file in files if not file.is_file() or not FILE_NAME.fullmatch(file.name)), None)

@@ -1,0 +1,40 @@
+"""Single images of procedural scenes, in memory."""
+
+from __future__ import annotations
+
+from penstock import _native
+from penstock.errors import ArgumentError
+from penstock.synth.scenes import Scenes
+from penstock.types import Pixels
+
+KINDS = ("sky", "ground", "block", "tree", "stone", "object")
+"""What the values 0 to 5 of a mask mean."""
+
+
+def label_of(index: int, scenes: Scenes | None = None) -> int:
+    """The class of image `index`.
+
+    >>> [label_of(index, Scenes(classes=3)) for index in range(5)]
+    [0, 1, 2, 0, 1]
+    """
+    return _checked(index) % (scenes or Scenes()).classes
+
+
+def render(index: int, scenes: Scenes | None = None) -> Pixels:
+    """Image `index`: H×W×3 of uint8, or H×W of uint16 if the scenes have 16 bits.
+
+    >>> render(0, Scenes(width=64, height=32)).shape
+    (32, 64, 3)
+    """
+    return _native.synth_render((scenes or Scenes()).native(), _checked(index))
+
+
+def render_mask(index: int, scenes: Scenes | None = None) -> Pixels:
+    """What each pixel of image `index` shows, as an index into `KINDS`: H×W of uint8."""
+    return _native.synth_render_mask((scenes or Scenes()).native(), _checked(index))
+
+
+def _checked(index: int) -> int:
+    if not 0 <= index < 2**64:
+        raise ArgumentError(f"there is no image {index}", where="index", fix="count from 0", code=100)
+    return index
