@@ -31,6 +31,9 @@ build:           ## the extension, if native/ changed
 demo:            ## what Penstock does, on images it makes itself
 	$(SETUP) package
 	@$(TOOL)/penstock info
+	@rm -rf .demo
+	@$(TOOL)/penstock synth .demo --images 24 --size 512x256 --classes 4 --format png --seed 0
+	@$(TOOL)/penstock bench codecs .demo --formats raw,png,webp:lossless,l3,weir:fast,weir:dense,jpeg:q=85 --repeats 3
 
 test:            ## the fast tier: minutes at first, seconds later
 	$(SETUP) torch test package
