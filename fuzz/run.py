@@ -91,7 +91,7 @@ def run(codec: str, seconds: int) -> list[Path]:
     found = sorted(set(findings.iterdir()) - known)
     print(f"{codec}: {_last_count(report.stderr)}", flush=True)
     if report.returncode != 0 and not found:
-        raise FuzzError(f"target {codec} did not run:\n{report.stderr[-4000:]}")
+        raise FuzzError(f"{codec} stopped (code {report.returncode}), nothing found:\n{report.stderr[-3000:]}")
     for finding in found:
         print(f"{codec}: FOUND {finding}\n{report.stderr[-4000:]}\n  repeat: {' '.join(_target(codec))} {finding}")
     return found
@@ -104,7 +104,7 @@ def keep(codec: str) -> int:
         inputs = (base / codec for base in (KEPT, SEEDS, LEARNED))
         report = _libfuzzer(codec, "-set_cover_merge=1", reduced, *inputs)
         if report.returncode != 0:
-            raise FuzzError(f"the corpus of {codec} could not be merged:\n{report.stderr[-4000:]}")
+            raise FuzzError(f"the corpus of {codec} could not be merged:\n{report.stderr[-3000:]}")
         # The cover comes in no useful order: of too many files every n-th by size is kept, early refusals and whole
         # images alike.
         files = sorted(reduced.iterdir(), key=lambda file: (file.stat().st_size, file.name))
