@@ -12,9 +12,10 @@ from pathlib import Path
 from penstock.codecs import Codec, Promise, find, names, parse_format
 from penstock.codecs.contract import Capabilities
 from penstock.codecs.parameters import Choice, Flag, Integer, Parameter
+from scripts.accelerators import bound_table, instruction_table, resource_table
 
 ROOT = Path(__file__).resolve().parent.parent
-GUIDE = ROOT / "docs" / "guide"
+DOCS = ROOT / "docs"
 PART = re.compile(r"(<!-- made from code: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -26,7 +27,7 @@ def main() -> None:
 
 def pages() -> list[Path]:
     """Pages that have parts made from code."""
-    return [page for page in sorted(GUIDE.glob("*.md")) if PART.search(page.read_text(encoding="utf-8"))]
+    return [page for page in sorted(DOCS.rglob("*.md")) if PART.search(page.read_text(encoding="utf-8"))]
 
 
 def rewritten(page: Path) -> str:
@@ -53,7 +54,13 @@ def parameter_table() -> str:
     return "\n".join(rows) + "\n"
 
 
-PARTS: dict[str, Callable[[], str]] = {"codecs": codec_table, "parameters": parameter_table}
+PARTS: dict[str, Callable[[], str]] = {
+    "accelerator_bounds": bound_table,
+    "accelerator_instructions": instruction_table,
+    "accelerator_resources": resource_table,
+    "codecs": codec_table,
+    "parameters": parameter_table,
+}
 
 
 def _codec_row(codec: Codec) -> str:

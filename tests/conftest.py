@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+# Decides, when a kernel is imported, that it runs on the CPU. What needs compiled kernels starts a process of its own.
+os.environ["TRITON_INTERPRET"] = "1"
+
 SHARED_DATA = Path(__file__).parents[2] / "shared" / "data"
 
 

@@ -59,7 +59,7 @@ struct ScanLimit {
 };
 
 /// A decompressor over `data`, which must outlive it. One per image: a used one would lend an image without Huffman
-/// tables those of the image before it, and making one costs about 1 % of a small decode (bench/jpeg.py).
+/// tables those of the image before it, and making one is cheap next to a decode.
 class Decompressor {
   public:
     explicit Decompressor(ByteView data);

@@ -1,0 +1,1 @@
+"""What runs on the accelerator. Untyped, because the values get their types while Triton traces them."""

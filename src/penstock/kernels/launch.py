@@ -1,0 +1,139 @@
+"""One launch for all records of a kind. A kind is what a kernel is compiled for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+import triton
+
+from penstock.codecs.contract import ImageInfo
+from penstock.errors import CodecError
+from penstock.kernels.device.l3 import l3_cells, l3_offsets
+from penstock.kernels.device.weir import TILE, weir_tiles
+from penstock.kernels.output import Output
+from penstock.kernels.status import l3_error, weir_error
+from penstock.kernels.table import Record, Upload, upload
+from penstock.types import Buffer
+
+# One warp for each tile or cell: a row of 64 lanes stays inside it, so nothing waits at a barrier, and four warps would
+# issue more than twice as many instructions for a tile. Below 160 registers some variants spill
+# (docs/weir-on-accelerators.md). Fused multiply-add would round normalised samples otherwise than the CPU does.
+OPTIONS = {"num_warps": 1, "maxnreg": 160, "enable_fp_fusion": False}
+
+Damage = tuple[int, CodecError]
+"""Index of a record and what is wrong with it."""
+
+
+class Kind(Protocol):
+    """What a kernel is compiled for; equal kinds share a launch."""
+
+    def launch(self, records: Sequence[Record], output: Output, *, verify: bool) -> list[Damage]:
+        """Decode records of this kind, wait, and say which are damaged: at most one entry for each."""
+
+
+@dataclass(frozen=True, slots=True)
+class WeirKind:
+    """Weir files of one profile, channel count and depth."""
+
+    dense: bool
+    channels: int
+    bits: int
+
+    def constants(self, output: Output, *, verify: bool) -> dict[str, object]:
+        """Compile-time arguments and options of `weir_tiles`."""
+        return {
+            "DENSE": self.dense,
+            "CHANNELS": self.channels,
+            "PLANES": triton.next_power_of_2(self.channels),
+            "BITS": self.bits,
+            "NORMALISE": output.normalises,
+            "VERIFY": verify,
+            **OPTIONS,
+        }
+
+    def launch(self, records: Sequence[Record], output: Output, *, verify: bool) -> list[Damage]:
+        """Decode records of this kind, wait, and say which are damaged: at most one entry for each."""
+        device = records[0].image.device
+        tiles = [_count(record.info, TILE.value) for record in records]
+        batch = upload(records, tiles, output.layout, device)
+        scale, bias = (values.to(device) for values in output.affine(records[0].info))
+        weir_tiles[batch.max_units, len(records)](
+            batch.data, batch.rows, _storage(records), scale, bias, batch.status,
+            **self.constants(output, verify=verify),
+        )  # fmt: skip
+        return [(r.index, weir_error(r.info, tile, status)) for r, tile, status in _faults(records, batch)]
+
+
+@dataclass(frozen=True, slots=True)
+class L3Kind:
+    """L3 files of one channel count, and patch sides up to one power of two."""
+
+    channels: int
+    lanes: int
+
+    def constants(self, output: Output, *, verify: bool) -> dict[str, object]:
+        """Compile-time arguments and options of `l3_cells`."""
+        return {
+            "CHANNELS": self.channels,
+            "LANES": self.lanes,
+            "NORMALISE": output.normalises,
+            "VERIFY": verify,
+            **OPTIONS,
+        }
+
+    def launch(self, records: Sequence[Record], output: Output, *, verify: bool) -> list[Damage]:
+        """Decode records of this kind, wait, and say which are damaged: at most one entry for each."""
+        device = records[0].image.device
+        cells = [self.channels * _count(record.info, l3_patch(record.data)) for record in records]
+        batch = upload(records, [count + 1 for count in cells], output.layout, device)
+        offsets = torch.empty(batch.status.shape, dtype=torch.int32, device=device)
+        l3_offsets[(len(records),)](
+            batch.data, batch.rows, offsets, batch.status, CHANNELS=self.channels, LANES=self.lanes, VERIFY=verify
+        )
+        scale, bias = (values.to(device) for values in output.affine(records[0].info))
+        l3_cells[max(cells), len(records)](
+            batch.data, batch.rows, offsets, _storage(records), scale, bias, batch.status,
+            **self.constants(output, verify=verify),
+        )  # fmt: skip
+        return [
+            (r.index, l3_error(r.info, l3_patch(r.data), cell, status)) for r, cell, status in _faults(records, batch)
+        ]
+
+
+def kind_of(data: Buffer, info: ImageInfo) -> Kind:
+    """The launch that a file belongs to."""
+    if info.codec == "weir":
+        return WeirKind(info.variant == "dense", info.channels, info.depth)
+    return L3Kind(info.channels, triton.next_power_of_2(l3_patch(data)))
+
+
+def l3_patch(data: Buffer) -> int:
+    """Patch side of an L3 file, whose header has been checked."""
+    return data[12] or data[14]
+
+
+def _count(info: ImageInfo, side: int) -> int:
+    return -(-info.width // side) * -(-info.height // side)
+
+
+def _storage(records: Sequence[Record]) -> torch.Tensor:
+    """The memory that all images of a launch lie in; their rows of the table have offsets into it."""
+    image = records[0].image
+    return torch.empty(0, dtype=image.dtype, device=image.device).set_(image.untyped_storage())
+
+
+def _faults(records: Sequence[Record], batch: Upload) -> list[tuple[Record, int, int]]:
+    """Damaged records with their first faulty unit and its status."""
+    if not bool(batch.status.any()):
+        return []
+    faults = []
+    for record, part in zip(records, torch.split(batch.status.cpu(), batch.num_units), strict=True):
+        units = part.nonzero()
+        if len(units):
+            # The last unit of an L3 file is its tables: what is wrong there explains the rest.
+            unit = int(units[-1]) if record.info.codec == "l3" and part[-1] else int(units[0])
+            faults.append((record, unit, int(part[unit])))
+    return faults

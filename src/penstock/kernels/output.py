@@ -1,0 +1,105 @@
+"""What decoded pixels become: order of axes, type, normalisation; and the memory that takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+
+from penstock.codecs.contract import ImageInfo
+from penstock.errors import ArgumentError
+
+Layout = Literal["NCHW", "NHWC"]
+FLOATS = (torch.float16, torch.bfloat16, torch.float32)
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """How a batch is wanted. `dtype` None keeps samples as stored; a float type normalises them.
+
+    Normalised means (sample / largest sample - mean) / std, computed in float32 as sample * scale + bias.
+    """
+
+    layout: Layout = "NCHW"
+    dtype: torch.dtype | None = None
+    mean: tuple[float, ...] = (0.0,)
+    std: tuple[float, ...] = (1.0,)
+
+    def __post_init__(self) -> None:
+        if self.layout not in ("NCHW", "NHWC"):
+            raise ArgumentError(f"layout {self.layout!r} does not exist", where="layout", fix="choose NCHW or NHWC")
+        if self.dtype is not None and self.dtype not in FLOATS:
+            raise ArgumentError(
+                f"dtype {self.dtype} is neither None nor a float type",
+                where="dtype",
+                fix="leave it out for samples as stored, or choose torch.float16, bfloat16 or float32",
+            )
+        if self.dtype is None and (self.mean, self.std) != ((0.0,), (1.0,)):
+            raise ArgumentError("mean and std need a float dtype", where="dtype", fix="for example torch.float16")
+        if 0.0 in self.std:
+            raise ArgumentError("std has a zero", where="std", fix="give the deviation of each channel")
+
+    @property
+    def normalises(self) -> bool:
+        """Whether samples become floats."""
+        return self.dtype is not None
+
+    def dtype_of(self, info: ImageInfo) -> torch.dtype:
+        """Type of an image's samples in the output."""
+        return self.dtype or (torch.uint16 if info.dtype == "uint16" else torch.uint8)
+
+    def shape_of(self, info: ImageInfo) -> tuple[int, int, int]:
+        """Shape of an image in the output; one channel has an axis too."""
+        if self.layout == "NCHW":
+            return info.channels, info.height, info.width
+        return info.height, info.width, info.channels
+
+    def affine(self, info: ImageInfo) -> tuple[torch.Tensor, torch.Tensor]:
+        """Scale and bias of each channel, float32."""
+        for name, values in (("mean", self.mean), ("std", self.std)):
+            if len(values) not in (1, info.channels):
+                raise ArgumentError(
+                    f"{name} has {len(values)} values, the image {info.channels} channels",
+                    where=name,
+                    fix="give one value, or one for each channel",
+                )
+        largest = 65535.0 if info.dtype == "uint16" else 255.0
+        mean = torch.tensor(self.mean, dtype=torch.float64).expand(info.channels)
+        std = torch.tensor(self.std, dtype=torch.float64).expand(info.channels)
+        return (1.0 / (largest * std)).float(), (-mean / std).float()
+
+
+@dataclass(frozen=True, slots=True)
+class Canvas:
+    """Uninitialised memory for a batch: one tensor if all images are alike, else one for each image.
+
+    Images of one type share a storage, so that one launch reaches all of them.
+    """
+
+    images: list[torch.Tensor]
+    batch: torch.Tensor | None
+
+    @classmethod
+    def allocate(cls, infos: Sequence[ImageInfo], output: Output, device: torch.device) -> Canvas:
+        """Memory for these images."""
+        kinds = {(output.shape_of(info), output.dtype_of(info)) for info in infos}
+        if len(kinds) == 1:
+            ((shape, dtype),) = kinds
+            batch = torch.empty((len(infos), *shape), dtype=dtype, device=device)
+            return cls(list(batch), batch)
+        images: list[torch.Tensor | None] = [None] * len(infos)
+        for dtype in {dtype for _, dtype in kinds}:
+            members = [i for i, info in enumerate(infos) if output.dtype_of(info) == dtype]
+            shapes = [output.shape_of(infos[i]) for i in members]
+            sizes = [channels * height * width for channels, height, width in shapes]
+            parts = torch.split(torch.empty(sum(sizes), dtype=dtype, device=device), sizes)
+            for i, part, shape in zip(members, parts, shapes, strict=True):
+                images[i] = part.view(shape)
+        return cls([image for image in images if image is not None], None)
+
+    @property
+    def result(self) -> torch.Tensor | list[torch.Tensor]:
+        """What a caller gets."""
+        return self.images if self.batch is None else self.batch
