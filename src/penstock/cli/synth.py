@@ -13,7 +13,8 @@ from penstock.cli.group import add_command
 from penstock.cli.output import JsonOption, Output
 from penstock.cli.units import bytes_text, count_text
 from penstock.errors import ArgumentError
-from penstock.synth import VARIANTS, Scenes, Written, write
+from penstock.synth import Scenes, Written, write
+from penstock.synth.scenes import VARIANTS
 
 DEFAULTS = Scenes()
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from penstock import ArgumentError
-from penstock.synth import KINDS, VARIANTS, Scenes, label_of, render, render_mask
+from penstock.synth import KINDS, Scenes, label_of, render, render_mask
 
 # SHA-256 of the pixels of the first six images. The same with GCC and Clang, on x86-64 and ARM, at any optimisation;
 # a change of these is a change of every dataset that anybody has written.
@@ -123,7 +123,3 @@ def test_impossible_numbers_are_refused(index: int) -> None:
     for function in (render, render_mask, label_of):
         with pytest.raises(ArgumentError, match="there is no image"):
             function(index)
-
-
-def test_variants_are_those_documented() -> None:
-    assert VARIANTS == ("coarse", "texture", "mixed")

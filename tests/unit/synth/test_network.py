@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 import torch
@@ -51,20 +53,28 @@ def trained_accuracy(variant: str, degrade: Degrade) -> float:
         return float((network(held_out).argmax(dim=1) == truth).float().mean())
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("degrade", [as_it_is, as_poor_jpeg, at_an_eighth])
-def test_coarse_labels_are_learned_at_any_quality(degrade: Degrade) -> None:
-    assert trained_accuracy("coarse", degrade) > 0.9
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    """Several tests train at once, and threads that wait for one another on a busy machine take minutes."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
 
 
 @pytest.mark.long
-def test_texture_labels_are_learned_and_lost() -> None:
-    assert trained_accuracy("texture", as_it_is) > 0.7
-    assert trained_accuracy("texture", as_poor_jpeg) < 0.45
-    assert trained_accuracy("texture", at_an_eighth) < 0.45
-
-
-@pytest.mark.long
-def test_mixed_labels_are_half_lost() -> None:
-    assert trained_accuracy("mixed", as_it_is) > 0.85
-    assert 0.4 < trained_accuracy("mixed", at_an_eighth) < 0.7
+@pytest.mark.parametrize(
+    ("variant", "degrade", "least", "most"),
+    [
+        ("coarse", as_it_is, 0.9, 1),
+        ("coarse", as_poor_jpeg, 0.9, 1),
+        ("coarse", at_an_eighth, 0.9, 1),
+        ("texture", as_it_is, 0.7, 1),
+        ("texture", as_poor_jpeg, 0, 0.45),
+        ("texture", at_an_eighth, 0, 0.45),
+        ("mixed", as_it_is, 0.85, 1),
+        ("mixed", at_an_eighth, 0.4, 0.7),
+    ],
+)
+def test_a_small_network_learns_what_quality_leaves(variant: str, degrade: Degrade, least: float, most: float) -> None:
+    assert least <= trained_accuracy(variant, degrade) <= most

@@ -11,7 +11,8 @@ import numpy.typing as npt
 import pytest
 
 import penstock
-from penstock.synth import VARIANTS, Scenes, render, render_mask
+from penstock.synth import Scenes, render, render_mask
+from penstock.synth.scenes import VARIANTS
 from penstock.types import Pixels
 
 NUM_IMAGES = 12
