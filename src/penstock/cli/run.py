@@ -6,6 +6,7 @@ Every error ends here as what, where and fix; a traceback is shown only when ask
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 import traceback
 import warnings
@@ -96,10 +97,11 @@ def _told(error: Exception, words: list[str]) -> PenstockError:
         )
     if isinstance(error, MemoryError):
         return PenstockError("out of memory", where=_place_of(error), fix="use fewer or smaller images at once")
+    again = shlex.join(["penstock", "--traceback", *words])
     return PenstockError(
         f"unexpected {type(error).__name__}: {error}",
         where=_place_of(error),
-        fix=f"this is a mistake in Penstock: report it with what `penstock --traceback {' '.join(words)}` prints",
+        fix=f"this is a mistake in Penstock: report it with what `{again}` prints",
     )
 
 
