@@ -16,7 +16,6 @@ LIBRARIES = {
     "libjpeg": "libjpeg-dev",
     "libwebp": "libwebp-dev",
     "libxxhash": "libxxhash-dev",
-    "spng": "libspng-dev",
 }
 
 FUZZ_PACKAGES = ["clang", "libclang-rt-dev"]
@@ -53,8 +52,8 @@ def missing_packages(groups: Collection[str] = ()) -> list[str]:
 def install_command(packages: list[str]) -> str:
     """The line a person would type.
 
-    >>> install_command(["libspng-dev", "pkg-config"])
-    'sudo apt-get install -y libspng-dev pkg-config'
+    >>> install_command(["libwebp-dev", "pkg-config"])
+    'sudo apt-get install -y libwebp-dev pkg-config'
     """
     return f"sudo apt-get install -y {' '.join(packages)}"
 

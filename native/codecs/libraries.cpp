@@ -5,7 +5,6 @@
 #include <jpeglib.h>
 // clang-format on
 #include <libdeflate.h>
-#include <spng.h>
 #include <webp/decode.h>
 #include <xxhash.h>
 
@@ -32,7 +31,6 @@ std::vector<std::pair<std::string, std::string>> library_versions() {
     return {
         {"libdeflate", LIBDEFLATE_VERSION_STRING},
         {"libjpeg-turbo", PENSTOCK_TEXT(LIBJPEG_TURBO_VERSION)},
-        {"libspng", spng_version_string()},
         {"libwebp", webp_version()},
         {"xxhash", dotted(XXH_VERSION_MAJOR, XXH_VERSION_MINOR, XXH_VERSION_RELEASE)},
     };

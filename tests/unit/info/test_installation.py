@@ -43,7 +43,7 @@ def test_every_codec_is_listed_with_what_it_takes() -> None:
 def test_libraries_have_versions() -> None:
     libraries = environment().libraries
 
-    assert libraries.keys() == {"libdeflate", "libjpeg-turbo", "libspng", "libwebp", "xxhash"}
+    assert libraries.keys() == {"libdeflate", "libjpeg-turbo", "libwebp", "xxhash"}
     assert all(version[0].isdigit() for version in libraries.values())
 
 
