@@ -160,3 +160,27 @@ def test_transcoding_keeps_pixels_and_metadata(format_text: str) -> None:
     with Image.open(io.BytesIO(coded)) as image:
         assert image.getexif()[0x010E] == "a description"
         assert image.info["icc_profile"] == b"profile" * 9
+
+
+@pytest.mark.parametrize("between", ["jpeg:progressive", "jpeg:restart", "jpeg:optimize"])
+def test_transcoding_keeps_every_coefficient(between: str) -> None:
+    data = pillow_jpeg(sample_image(61, 83, 3, "uint8"), quality=85, subsampling="4:2:0")
+    straight = transcode(data, parse_format("jpeg:optimize"))
+    roundabout = transcode(transcode(data, parse_format(between)), parse_format("jpeg:optimize"))
+    assert roundabout == straight  # the bytes are a function of the coefficients alone
+
+
+def test_the_first_picture_of_a_multi_picture_file_is_decoded() -> None:
+    first, second = sample_image(40, 56, 3, "uint8"), np.zeros((24, 32, 3), np.uint8)
+    stream = io.BytesIO()
+    Image.fromarray(first).save(stream, "MPO", save_all=True, append_images=[Image.fromarray(second)], quality=95)
+    with Image.open(io.BytesIO(stream.getvalue())) as image:
+        np.testing.assert_array_equal(penstock.decode(stream.getvalue()), np.asarray(image))
+
+
+def test_a_scan_repeated_two_thousand_times_is_refused() -> None:
+    data = pillow_jpeg(sample_image(64, 64, 3, "uint8"), progressive=True)
+    last = data.rindex(b"\xff\xda")
+    bomb = data[:last] + data[last:-2] * 2000 + data[-2:]
+    with pytest.raises(penstock.CodecError, match=r"progression sequence|more than 100 scans"):
+        penstock.decode(bomb)

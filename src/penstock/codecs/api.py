@@ -8,6 +8,7 @@ from penstock.codecs.format import Format
 from penstock.codecs.formats import parse_format
 from penstock.codecs.native import info_from_native
 from penstock.codecs.table import codec_for, find
+from penstock.errors import ArgumentError
 from penstock.types import Buffer, Pixels, Region
 
 
@@ -50,10 +51,19 @@ def decode(
 def decode_counted(data: Buffer, *, region: Region | None = None, scale: int = 1) -> tuple[Pixels, int, int]:
     """Decode with a native codec and count: (pixels, units in the image, units decoded).
 
-    A unit is what the codec cannot divide: an MCU of a JPEG, a tile of a Weir image, a row elsewhere.
+    A unit is what the codec cannot divide: an MCU of a JPEG, a tile of a Weir image, a row elsewhere. Codecs written in
+    Python count nothing and are refused.
     """
-    counted: tuple[Pixels, int, int] = _native.decode_counted(data, region, scale)
-    return counted
+    counted: tuple[Pixels | None, int, int] = _native.decode_counted(data, region, scale)
+    pixels, num_units, num_decoded = counted
+    if pixels is None:
+        name = codec_for(data).name
+        raise ArgumentError(
+            f"{name} images are decoded by a plug-in, which counts no units",
+            where="decode_counted",
+            fix="use decode, or count in the plug-in",
+        )
+    return pixels, num_units, num_decoded
 
 
 def inspect(data: Buffer, *, max_pixels: int = DEFAULT_MAX_PIXELS) -> ImageInfo:
