@@ -138,7 +138,7 @@ def instruction_table() -> str:
     rows = ["| Format | Instructions of a warp for a tile of 64 x 64 RGB pixels, sm_80 | Sum |", "|---|---|---|"]
     for format_text in FORMATS:
         parts = instructions_of_tile(format_text, "sm_80")
-        terms = " + ".join(f"{runs:g} x {own} ({name})" for name, own, runs in parts)
+        terms = " + ".join(f"{round(runs, 1):g} x {own} ({name})" for name, own, runs in parts)
         rows.append(f"| `{format_text}` | {terms} | {total(parts):,.0f} |")
     return "\n".join(rows) + "\n"
 

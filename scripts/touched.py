@@ -37,7 +37,10 @@ RULES = (
     Rule(("native/*", "src/penstock/codecs/*"), ("tests/parity",)),
     Rule(("native/CMakeLists.txt", "native/base/*", "native/*_avx*", "scripts/arm64.py"), (ARM64,)),
     Rule(("native/engine/*", "src/penstock/load/*"), ("tests/stress", "tests/unit/engine")),
-    Rule(("src/penstock/kernels/*", "src/penstock/torch/*"), ("tests/unit/kernels", "tests/unit/torch")),
+    Rule(
+        ("src/penstock/kernels/*", "src/penstock/torch/*", "scripts/kernels.py"),
+        ("tests/unit/kernels", "tests/unit/torch"),
+    ),
     Rule(("native/synth/*", "src/penstock/synth/*"), ("tests/unit/synth",)),
     Rule(
         ("CMakeLists.txt", "native/CMakeLists.txt", "pyproject.toml", "requirements/*", "scripts/wheel.py"),

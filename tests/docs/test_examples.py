@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.docs import rewritten
+from scripts.docs import pages, rewritten
 from tests.import_graph import ROOT
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs" / "guide").glob("*.md"))]
@@ -76,6 +76,6 @@ def test_examples_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
             run_console(block, tmp_path)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=NAMES)
+@pytest.mark.parametrize("page", pages(), ids=lambda page: page.name)
 def test_what_is_made_from_code_is_up_to_date(page: Path) -> None:
     assert page.read_text(encoding="utf-8") == rewritten(page), "run `make docs` (python -m scripts.docs)"

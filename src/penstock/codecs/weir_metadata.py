@@ -64,6 +64,11 @@ def write_metadata(data: Buffer, entries: Iterable[Entry]) -> bytes:
     return _Tables.of(data).with_metadata(content)
 
 
+def check_tables(data: Buffer) -> None:
+    """Raise CodecError unless what stands before the tiles is whole and matches its checksum."""
+    _Tables.of(data)
+
+
 def _check(entry: Entry, entries: list[Entry]) -> None:
     if len(entry.tag) != 4 or not entry.tag.isascii():
         problem = f"tag '{entry.tag}' is not four ASCII characters"
@@ -76,8 +81,8 @@ def _check(entry: Entry, entries: list[Entry]) -> None:
     raise ArgumentError(problem, where="metadata", fix="see spec/weir.md; Entry.text makes texts", code=130)
 
 
-def _damaged(what: str) -> CodecError:
-    return CodecError(what, where="tables of the weir data", fix="the file is damaged: restore it", code=320)
+def _damaged(what: str, code: int = 320) -> CodecError:
+    return CodecError(what, where="tables of the weir data", fix="the file is damaged: restore it", code=code)
 
 
 @dataclass(frozen=True)
@@ -101,9 +106,9 @@ class _Tables:
         metadata_bytes, table_crc = struct.unpack_from("<II", view, 20)
         end = metadata + metadata_bytes
         if len(view) < end:
-            raise _damaged(f"weir data of {len(view)} bytes ends before its first tile, at byte {end}")
+            raise _damaged(f"weir data of {len(view)} bytes ends before its first tile, at byte {end}", code=310)
         if _native.crc32c(view[HEADER_BYTES:end]) != table_crc:
-            raise _damaged("tables of the weir image do not match their checksum")
+            raise _damaged("tables of the weir image do not match their checksum", code=330)
         offsets = np.frombuffer(view, offset_type, num_tiles + 1, HEADER_BYTES).astype(np.uint64)
         return cls(bytes(view[:20]), offsets, bytes(view[checksums:metadata]), bytes(view[metadata:end]), view[end:])
 

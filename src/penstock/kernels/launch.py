@@ -10,6 +10,7 @@ import torch
 import triton
 
 from penstock.codecs.contract import ImageInfo
+from penstock.codecs.weir_metadata import check_tables
 from penstock.errors import CodecError
 from penstock.kernels.device.l3 import l3_cells, l3_offsets
 from penstock.kernels.device.weir import TILE, weir_tiles
@@ -18,9 +19,9 @@ from penstock.kernels.status import l3_error, weir_error
 from penstock.kernels.table import Record, Upload, upload
 from penstock.types import Buffer
 
-# One warp for each tile or cell: a row of 64 lanes stays inside it, so nothing waits at a barrier, and four warps would
-# issue more than twice as many instructions for a tile. Below 160 registers some variants spill
-# (docs/weir-on-accelerators.md). Fused multiply-add would round normalised samples otherwise than the CPU does.
+# One warp for each tile or cell: a row of 64 lanes stays inside it, and four warps would issue more instructions for a
+# tile. With 160 registers no variant spills; at 128 some did (docs/weir-on-accelerators.md). Fused multiply-add would
+# round normalised samples otherwise than the CPU does.
 OPTIONS = {"num_warps": 1, "maxnreg": 160, "enable_fp_fusion": False}
 
 Damage = tuple[int, CodecError]
@@ -56,6 +57,7 @@ class WeirKind:
 
     def launch(self, records: Sequence[Record], output: Output, *, verify: bool) -> list[Damage]:
         """Decode records of this kind, wait, and say which are damaged: at most one entry for each."""
+        damages = _damaged_tables(records) if verify else []
         device = records[0].image.device
         tiles = [_count(record.info, TILE.value) for record in records]
         batch = upload(records, tiles, output.layout, device)
@@ -64,7 +66,8 @@ class WeirKind:
             batch.data, batch.rows, _storage(records), scale, bias, batch.status,
             **self.constants(output, verify=verify),
         )  # fmt: skip
-        return [(r.index, weir_error(r.info, tile, status)) for r, tile, status in _faults(records, batch)]
+        faults = [(r.index, weir_error(r.info, tile, status)) for r, tile, status in _faults(records, batch)]
+        return [*damages, *(fault for fault in faults if fault[0] not in dict(damages))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +120,17 @@ def l3_patch(data: Buffer) -> int:
 
 def _count(info: ImageInfo, side: int) -> int:
     return -(-info.width // side) * -(-info.height // side)
+
+
+def _damaged_tables(records: Sequence[Record]) -> list[Damage]:
+    """Weir files whose offsets, checksums or metadata do not match their checksum: a few bytes a tile, read here."""
+    damages = []
+    for record in records:
+        try:
+            check_tables(record.data)
+        except CodecError as error:
+            damages.append((record.index, error))
+    return damages
 
 
 def _storage(records: Sequence[Record]) -> torch.Tensor:

@@ -1,8 +1,8 @@
 """Kernels run in Triton's interpreter here: exact, on the CPU, and slow. Its two slowest habits are left out.
 
 The interpreter checks every addition for overflow, and patches `triton.language` anew for each call of a helper
-function. Without the first, and with the second done once for each launch, it is five times as fast. The tests marked
-`long` run it as it is.
+function. Without the first, and with the second done once for each launch, it is five times as fast. Tests that use
+`whole_interpreter` run it as it is.
 """
 
 from __future__ import annotations
@@ -16,8 +16,13 @@ import triton.runtime.interpreter as interpreter
 
 @pytest.fixture(autouse=True)
 def quick_interpreter(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    if request.node.get_closest_marker("long") is None:
+    if "whole_interpreter" not in request.fixturenames:
         make_quick(monkeypatch)
+
+
+@pytest.fixture
+def whole_interpreter() -> None:
+    """Checks every addition for overflow, as the interpreter does by itself."""
 
 
 def make_quick(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import penstock
+from penstock.codecs.weir_metadata import Entry, write_metadata
 from penstock.kernels.output import Output
 from penstock.testing.codec import sample_image
 from penstock.types import Pixels
@@ -48,6 +49,15 @@ def test_a_damaged_byte_is_found_by_the_checksum_and_named(profile: str) -> None
     _, damages = run([good, bytes(bad), good], Output("NHWC"), verify=True)
     assert [index for index, _ in damages] == [1]
     assert "tile 1 (row 0, column 1): its bytes do not match their checksum" in str(damages[0][1])
+
+
+def test_a_damaged_table_is_found_by_its_checksum() -> None:
+    image = penstock.encode(sample_image(1, 3, 1, "uint8"), "weir")
+    bad = bytearray(write_metadata(image, [Entry.text("Comment", "at dusk")]))
+    bad[bad.index(b"dusk")] ^= 1
+    _, damages = run([image, bytes(bad)], Output("NHWC"), verify=True)
+    assert [(index, error.code) for index, error in damages] == [(1, 330)]
+    assert "tables of the weir image do not match their checksum" in str(damages[0][1])
 
 
 def break_offsets(data: bytearray, tile: int) -> None:
@@ -125,6 +135,7 @@ def test_any_image_is_exact(profile: str, pixels: Pixels) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("profile", PROFILES)
-def test_whole_tiles_are_exact_with_overflow_checked(profile: str) -> None:
-    check_exact([images.photo(70, 130, 3)], profile, verify=True)
-    check_exact([images.photo(64, 64, 1, 16)], profile, verify=True)
+@pytest.mark.usefixtures("whole_interpreter")
+def test_whole_tiles_are_exact_and_nothing_overflows(profile: str) -> None:
+    check_exact([images.photo(64, 66, 3)], profile, verify=True)
+    check_exact([images.noise(20, 64, 1, 16)], profile, verify=True)
