@@ -2,5 +2,7 @@
 
 from penstock.storage.folders import find_files
 from penstock.storage.local import make_folders, read_file, write_file
+from penstock.storage.ranges import InputFile
+from penstock.storage.tree import Tree, list_tree
 
-__all__ = ["find_files", "make_folders", "read_file", "write_file"]
+__all__ = ["InputFile", "Tree", "find_files", "list_tree", "make_folders", "read_file", "write_file"]

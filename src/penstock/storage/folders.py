@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from penstock.errors import StorageError
+from penstock.storage.refusal import refused
 
 
 def find_files(folder: str | os.PathLike[str]) -> list[Path]:
@@ -18,11 +18,4 @@ def find_files(folder: str | os.PathLike[str]) -> list[Path]:
 
 
 def _refuse(error: OSError) -> None:
-    told = StorageError(
-        f"could not list the folder: {error.strerror}",
-        where=os.fsdecode(error.filename),
-        fix="check that it is a folder, how it is spelled, and that you may read it",
-        code=400,
-    )
-    told.errno = error.errno
-    raise told from error
+    raise refused(error, "list the folder") from error

@@ -1,0 +1,91 @@
+"""What is under a folder: links, hidden names, order, and what cannot be listed."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from penstock import StorageError
+from penstock.storage import list_tree
+
+
+def touch(root: Path, *names: str) -> None:
+    for name in names:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_bytes(b"")
+
+
+def test_files_are_sorted_by_code_point_whatever_the_file_system_says(tmp_path: Path) -> None:
+    touch(tmp_path, "b/2", "B/1", "a-b/1", "a/9", "é/1", "z", "a/10")
+
+    assert list_tree(tmp_path).files == ["B/1", "a-b/1", "a/10", "a/9", "b/2", "z", "é/1"]
+
+
+def test_hidden_names_are_left_out_and_empty_folders_are_kept(tmp_path: Path) -> None:
+    touch(tmp_path, ".git/x", "a/.secret", "a/1")
+    (tmp_path / "empty" / "inner").mkdir(parents=True)
+
+    tree = list_tree(tmp_path)
+
+    assert tree.files == ["a/1"]
+    assert tree.folders == ["a", "empty", "empty/inner"]
+
+
+def test_links_to_files_and_folders_are_followed(tmp_path: Path) -> None:
+    touch(tmp_path, "elsewhere/1", "elsewhere/2")
+    root = tmp_path / "root"
+    root.mkdir()
+    (root / "cats").symlink_to(tmp_path / "elsewhere")
+    (root / "also").symlink_to(tmp_path / "elsewhere")
+    (root / "one").symlink_to(tmp_path / "elsewhere" / "1")
+
+    assert list_tree(root).files == ["also/1", "also/2", "cats/1", "cats/2", "one"]
+
+
+def test_a_link_that_leads_back_is_not_entered_again(tmp_path: Path) -> None:
+    touch(tmp_path, "a/b/1")
+    (tmp_path / "a" / "b" / "back").symlink_to(tmp_path / "a")
+    (tmp_path / "a" / "self").symlink_to(".")
+
+    assert list_tree(tmp_path).files == ["a/b/1"]
+
+
+def test_a_link_that_leads_nowhere_is_told(tmp_path: Path) -> None:
+    (tmp_path / "1.png").symlink_to("missing.png")
+
+    with pytest.raises(StorageError, match="could not follow the link") as caught:
+        list_tree(tmp_path)
+
+    assert caught.value.where == str(tmp_path / "1.png")
+
+
+def test_a_name_that_is_not_utf8_is_told(tmp_path: Path) -> None:
+    Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.png")).write_bytes(b"")
+
+    with pytest.raises(StorageError, match="not UTF-8") as caught:
+        list_tree(tmp_path)
+
+    assert caught.value.where.endswith("caf\\xe9.png")
+
+
+def test_pipes_are_left_out(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.png")
+
+    assert list_tree(tmp_path).files == []
+
+
+def test_a_missing_folder_is_told(tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match="could not list the folder: No such file"):
+        list_tree(tmp_path / "missing")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may list every folder")
+def test_a_folder_that_may_not_be_listed_is_told(tmp_path: Path) -> None:
+    (tmp_path / "closed").mkdir(mode=0)
+
+    with pytest.raises(StorageError, match="Permission denied") as caught:
+        list_tree(tmp_path)
+
+    assert caught.value.where == str(tmp_path / "closed")
