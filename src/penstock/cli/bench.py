@@ -12,10 +12,10 @@ from rich.table import Table
 from penstock.bench import CodecBench, CodecBenchOptions, Corpus, FormatResult, Speed, bench_codecs, load_corpus
 from penstock.cli.group import add_command, new_group
 from penstock.cli.output import JsonOption, Output, error_fields, new_table
-from penstock.cli.units import count_text
 from penstock.codecs import Format, find, names, parse_format, parse_formats
 from penstock.errors import ArgumentError
 from penstock.machine import this_machine
+from penstock.units import count_text
 
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="A folder of images, found by content, recursively.")]
 FormatsOption = Annotated[

@@ -11,9 +11,9 @@ from rich.table import Table
 
 from penstock.cli.group import add_command
 from penstock.cli.output import JsonOption, Output, error_fields, new_table
-from penstock.cli.units import bytes_text, count_text
 from penstock.errors import ArgumentError, PenstockError
 from penstock.info import Environment, ImageSummary, describe_image, environment
+from penstock.units import bytes_text, count_text
 
 ImagePaths = Annotated[list[Path] | None, typer.Argument(metavar="IMAGE", help="Image files; none: this machine.")]
 

@@ -11,10 +11,10 @@ import typer
 
 from penstock.cli.group import add_command
 from penstock.cli.output import JsonOption, Output
-from penstock.cli.units import bytes_text, count_text
 from penstock.errors import ArgumentError
 from penstock.synth import Scenes, Written, write
 from penstock.synth.scenes import VARIANTS
+from penstock.units import bytes_text, count_text
 
 DEFAULTS = Scenes()
 
