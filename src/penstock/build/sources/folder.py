@@ -1,0 +1,59 @@
+"""A folder of image files: a class per sub-folder, train/val/test above them as splits, or flat without labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from penstock.build.source import Layout, Places, Role, Samples
+from penstock.records.folder import FolderListing, list_folder
+
+
+class ImageFolder:
+    """Every file whose ending a codec knows is a sample; its key is its path."""
+
+    kind = "folder"
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._listing: FolderListing | None = None
+
+    @classmethod
+    def detects(cls, path: Path) -> bool:
+        """Any folder will do: the last in the table."""
+        return path.is_dir()
+
+    def samples(self) -> tuple[Layout, Samples]:
+        """List the folder."""
+        import pyarrow as pa
+
+        listing = self._list()
+        count = len(listing.keys)
+        has_labels = bool(listing.classes)
+        labels = pa.array(listing.labels, pa.int32(), mask=listing.labels < 0)
+        has_splits = any(split is not None for split in listing.splits)
+        places = Places(np.arange(count, dtype=np.int32), np.zeros(count, np.int64), listing.sizes)
+        samples = Samples(
+            keys=pa.array(listing.keys, pa.string()),
+            places={"image": places},
+            files=listing.paths,
+            splits=pa.array(listing.splits, pa.string()) if has_splits else None,
+            columns={"label": labels} if has_labels else {},
+        )
+        return Layout({"image": Role.IMAGE}, listing.classes if has_labels else None), samples
+
+    def read(self, field: str, rows: npt.NDArray[np.int64]) -> Iterable[bytes]:
+        """Never asked for: all bytes lie in files."""
+        raise NotImplementedError
+
+    def state(self) -> bytes:
+        """Times of all files."""
+        return self._list().times.tobytes()
+
+    def _list(self) -> FolderListing:
+        if self._listing is None:
+            self._listing = list_folder(self.path)
+        return self._listing

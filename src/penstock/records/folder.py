@@ -1,0 +1,143 @@
+"""A plain folder of images, listed: keys, splits and classes as a dataset built from it will have them.
+
+FOLDER/cat/1.jpg             a class per sub-folder, numbered as torchvision's ImageFolder does
+FOLDER/train/cat/1.jpg       a split above the classes, if every sub-folder is named like one
+FOLDER/1.jpg                 no classes
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from penstock.codecs.table import BUILTIN, plug_ins
+from penstock.errors import StorageError
+
+SPLIT_NAMES = ("train", "training", "val", "valid", "validation", "test", "testing")
+
+
+@dataclass(frozen=True, slots=True)
+class FolderListing:
+    """The images of a folder, sorted by key; entry i of every column is sample i."""
+
+    keys: list[str]
+    """Paths relative to the folder, with "/" between parts, in the order of their code points: the order of ids."""
+    paths: list[bytes]
+    sizes: npt.NDArray[np.int64]
+    """Bytes of each file."""
+    splits: list[str | None]
+    labels: npt.NDArray[np.int32]
+    """Index into `classes`; -1 for an image that is in no class folder."""
+    classes: tuple[str, ...]
+    """Sorted; empty if no image is in a sub-folder."""
+    num_other_files: int
+    """Files that no codec's ending names, passed over."""
+    times: npt.NDArray[np.int64]
+    """When each file last changed, in nanoseconds."""
+
+
+def list_folder(folder: str | os.PathLike[str]) -> FolderListing:
+    """List a folder's images. Links are followed; hidden files and folders are passed over; nothing is opened."""
+    found, empty_folders, num_other = _walk(Path(folder))
+    if not found:
+        raise StorageError(
+            f"the folder holds no image ({num_other} other files)" if num_other else "the folder holds no image",
+            where=str(folder),
+            fix=f"name a folder with files that end in {', '.join(sorted(_endings()))}",
+            code=440,
+        )
+    found.sort(key=lambda entry: entry[0])
+    keys = [entry[0] for entry in found]
+    parts = [tuple(key.split("/")) for key in keys]
+    has_splits = all(len(part) > 1 and part[0].lower() in SPLIT_NAMES for part in parts)
+    depth = 1 if has_splits else 0
+    names = [part[depth] if len(part) > depth + 1 else None for part in parts]
+    unfilled = {part[depth] for part in (place.split("/") for place in empty_folders) if len(part) == depth + 1}
+    classes = tuple(sorted({name for name in names if name is not None} | (unfilled if any(names) else set())))
+    number = {name: index for index, name in enumerate(classes)}
+    return FolderListing(
+        keys=keys,
+        paths=[os.fsencode(entry[1]) for entry in found],
+        sizes=np.array([entry[2].st_size for entry in found], np.int64),
+        splits=[part[0] if has_splits else None for part in parts],
+        labels=np.array([-1 if name is None else number[name] for name in names], np.int32),
+        classes=classes,
+        num_other_files=num_other,
+        times=np.array([entry[2].st_mtime_ns for entry in found], np.int64),
+    )
+
+
+def _endings() -> set[str]:
+    return {ending for codec in (*BUILTIN, *plug_ins()) for ending in codec.extensions}
+
+
+def _walk(root: Path) -> tuple[list[tuple[str, str, os.stat_result]], list[str], int]:
+    """Images as (key, path, status), folders without an image of their own, and how many files were no image."""
+    found: list[tuple[str, str, os.stat_result]] = []
+    barren: list[str] = []
+    num_other = 0
+    endings = _endings()
+    # Each open folder with the real folders above it: a link back to one of them would never end.
+    waiting = [(str(root), "", frozenset({os.path.realpath(root)}))]
+    while waiting:
+        place, prefix, above = waiting.pop()
+        num_before = len(found)
+        for entry in _entries(place):
+            if entry.name.startswith("."):
+                continue
+            key = prefix + _utf8(entry)
+            if entry.is_dir():
+                real = os.path.realpath(entry.path)
+                if real not in above:
+                    waiting.append((entry.path, key + "/", above | {real}))
+            elif os.path.splitext(entry.name)[1].lower() in endings:  # noqa: PTH122  # a Path costs more than the rest
+                found.append((key, entry.path, _status(entry)))
+            else:
+                num_other += 1
+        if prefix and len(found) == num_before:
+            barren.append(prefix.rstrip("/"))
+    return found, barren, num_other
+
+
+def _entries(place: str) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(place) as entries:
+            return list(entries)
+    except OSError as error:
+        raise _told(error, "list the folder", place) from error
+
+
+def _status(entry: os.DirEntry[str]) -> os.stat_result:
+    try:
+        return entry.stat()
+    except OSError as error:
+        raise _told(error, "look at the file", entry.path) from error
+
+
+def _utf8(entry: os.DirEntry[str]) -> str:
+    """A name as it stands in a key, which is text in Parquet."""
+    try:
+        entry.name.encode()
+    except UnicodeEncodeError as error:
+        raise StorageError(
+            "the name of a file is not UTF-8, so it cannot be a key",
+            where=repr(os.fsencode(entry.path)),
+            fix="rename it",
+            code=440,
+        ) from error
+    return entry.name
+
+
+def _told(error: OSError, attempt: str, place: str) -> StorageError:
+    told = StorageError(
+        f"could not {attempt}: {error.strerror}",
+        where=place,
+        fix="check that it exists, and that you may read it",
+        code=400,
+    )
+    told.errno = error.errno
+    return told
