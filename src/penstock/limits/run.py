@@ -1,0 +1,115 @@
+"""Runs a command under limits, and says what held them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from penstock.errors import ArgumentError
+from penstock.limits.cgroups import Group, chosen_cores, make_groups
+from penstock.limits.means import Means
+from penstock.limits.values import Limits
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """How a limited command ended."""
+
+    exit_code: int
+    """Negative: the signal that ended it."""
+    stdout: bytes
+    means: Means
+    peak_memory_bytes: int | None
+    """Of the group, page cache included; None without a group for memory."""
+    disk_bytes_read: int | None
+    """As the disk's throttle counted; None without a group for the disk."""
+
+    @property
+    def was_killed_for_memory(self) -> bool:
+        """Whether the kernel ended it at its memory limit, as far as one can tell."""
+        return self.exit_code == -9 and self.means.memory.startswith("cgroup")
+
+
+def run(
+    command: Sequence[str],
+    limits: Limits,
+    *,
+    on: str | os.PathLike[str] = ".",
+    environment: Mapping[str, str] | None = None,
+    timeout_seconds: float | None = None,
+) -> Completed:
+    r"""Run a command under limits and give its output; its errors go where ours go.
+
+    `on` is a file or folder of the disk that is meant. Where no control group holds the disk limit, `means.disk` is
+    `readers`: pass the limit on to Penstock's own readers (`--emulate`), other programs will not feel it.
+
+    >>> run(["echo", "hello"], Limits(cores=1)).stdout
+    b'hello\n'
+    """
+    if not command:
+        raise ArgumentError("there is no command to run", where="limits.run", fix="name a program")
+    groups = make_groups(f"penstock-{uuid.uuid4().hex[:12]}", limits, _device_of(Path(on)))
+    means = _means(limits, groups)
+    launcher = [sys.executable, "-m", "penstock.limits.join", *(str(group.members) for group in groups)]
+    cores = chosen_cores(limits)
+    if means.cores == "affinity" and cores is not None:
+        launcher.append("--cores=" + ",".join(map(str, cores)))
+    try:
+        done = subprocess.run(
+            [*launcher, "--", *command],
+            stdout=subprocess.PIPE,
+            env=dict(environment) if environment is not None else None,
+            timeout=timeout_seconds,
+            check=False,
+        )
+        return Completed(done.returncode, done.stdout, means, _peak_memory(groups), _disk_bytes(groups))
+    finally:
+        for group in groups:
+            group.remove()
+
+
+def _means(limits: Limits, groups: list[Group]) -> Means:
+    held = {kind: group.version for group in groups for kind in group.limits}
+    wants_disk = limits.disk_bytes_per_second is not None or limits.disk_reads_per_second is not None
+    return Means(
+        memory=held.get("memory", "nothing") if limits.memory_bytes is not None else "",
+        disk=held.get("disk", "readers") if wants_disk else "",
+        cores=held.get("cores", "affinity") if limits.cores is not None else "",
+    )
+
+
+def _device_of(path: Path) -> str | None:
+    """The whole disk that a path lives on: throttles know no partitions. None for file systems without one."""
+    number = path.stat().st_dev
+    device = f"{os.major(number)}:{os.minor(number)}"
+    folder = Path("/sys/dev/block") / device
+    if not folder.exists():
+        return None
+    if (folder / "partition").exists():
+        return (folder.resolve().parent / "dev").read_text().strip()
+    return device
+
+
+def _peak_memory(groups: list[Group]) -> int | None:
+    for group in groups:
+        for name in ("memory.max_usage_in_bytes", "memory.peak"):
+            if "memory" in group.limits and (group.folder / name).exists():
+                return int((group.folder / name).read_text())
+    return None
+
+
+def _disk_bytes(groups: list[Group]) -> int | None:
+    for group in groups:
+        if "disk" not in group.limits:
+            continue
+        if group.version == "cgroup v1":
+            lines = (group.folder / "blkio.throttle.io_service_bytes").read_text().splitlines()
+            return sum(int(line.split()[2]) for line in lines if len(line.split()) == 3 and line.split()[1] == "Read")
+        words = (group.folder / "io.stat").read_text().split()
+        return sum(int(word.removeprefix("rbytes=")) for word in words if word.startswith("rbytes="))
+    return None
