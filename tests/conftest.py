@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from penstock import _native
+from tests.simd import PATHS
 
 # Decides, when a kernel is imported, that it runs on the CPU. What needs compiled kernels starts a process of its own.
 os.environ["TRITON_INTERPRET"] = "1"
@@ -22,3 +26,11 @@ def shared_data() -> Path:
             pytest.fail(message)
         pytest.skip(message)
     return SHARED_DATA
+
+
+@pytest.fixture(params=PATHS)
+def simd_path(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Runs the test once for each SIMD path of this processor, with that path forced."""
+    _native.force_simd_path(request.param)
+    yield request.param
+    _native.force_simd_path(_native.best_simd_path())

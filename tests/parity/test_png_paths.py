@@ -14,9 +14,8 @@ import penstock
 from penstock import _native
 from penstock.types import Pixels
 from tests.png_writer import GREY, GREY_ALPHA, RGB, RGB_ALPHA, SAMPLES, Png, filter_rows, predict, write_chunks
+from tests.simd import PATHS
 
-ORDER = ["portable", "baseline", "avx2", "avx512"]
-PATHS = ORDER[: ORDER.index(_native.best_simd_path()) + 1]
 KINDS = [(GREY, 8), (GREY_ALPHA, 8), (RGB, 8), (RGB_ALPHA, 8), (RGB, 16), (RGB_ALPHA, 16)]
 """Their filters reach over 1, 2, 3, 4, 6 and 8 bytes."""
 

@@ -17,10 +17,9 @@ from penstock import _native
 from penstock.codecs import DecodeOptions
 from penstock.types import Pixels
 from spec.reference import weir as reference
+from tests.simd import PATHS
 from tests.weir_files import encode_split
 
-ORDER = ["portable", "baseline", "avx2", "avx512"]
-PATHS = ORDER[: ORDER.index(_native.best_simd_path()) + 1]
 VARIANTS = ["fast", "dense"]
 SPEC = Path(__file__).parents[2] / "spec" / "weir.md"
 
