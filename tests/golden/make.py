@@ -6,44 +6,29 @@ A golden file is never rewritten: to change one, delete it first and say in the 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
-import penstock
 from penstock.types import Pixels
 from tests import published_l3
-from tests.golden import images
+from tests.golden import images, weir, weir_refused
+from tests.golden.kinds import Golden
 
 FOLDER = Path(__file__).parent
 DIGESTS = FOLDER / "digests.json"
 
-
-@dataclass(frozen=True)
-class Golden:
-    """A file that must decode to these pixels for ever; ours must also be written byte for byte."""
-
-    path: str
-    pixels: Callable[[], Pixels]
-    format: str = ""
-    """Empty where another writer made the file."""
-
-    def encode(self) -> bytes:
-        """The bytes of the file."""
-        return penstock.encode(self.pixels(), self.format) if self.format else published_l3.write(self.pixels())
-
-
-GOLDENS = [
+L3 = [
     Golden("l3/grey-1x1.l3", partial(images.photo, 1, 1, 1), "l3"),
     Golden("l3/grey-flat.l3", partial(images.flat, 33, 70, 1), "l3:patch=32"),
     Golden("l3/grey-alpha.l3", partial(images.photo, 20, 31, 2), "l3:patch=8"),
     Golden("l3/rgb-photo.l3", partial(images.photo, 100, 150, 3), "l3"),
     Golden("l3/rgb-noise.l3", partial(images.noise, 40, 140, 3), "l3:patch=128"),
     Golden("l3/rgba-photo.l3", partial(images.photo, 65, 63, 4), "l3"),
-    Golden("l3/published.l3", partial(published_l3.image, 64, 128)),
+    Golden("l3/published.l3", partial(published_l3.image, 64, 128), write=published_l3.write),
 ]
+GOLDENS = [*L3, *weir.GOLDENS]
+REFUSED = weir_refused.REFUSED
 
 
 def digest(pixels: Pixels) -> str:
@@ -60,6 +45,11 @@ def main() -> None:
             path.parent.mkdir(exist_ok=True)
             path.write_bytes(golden.encode())
             digests[golden.path] = digest(golden.pixels())
+    for refused in REFUSED:
+        path = FOLDER / refused.path
+        if not path.exists():
+            path.parent.mkdir(exist_ok=True)
+            path.write_bytes(refused.make())
     DIGESTS.write_text(json.dumps(digests, indent=2) + "\n")
 
 

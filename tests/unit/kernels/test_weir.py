@@ -14,7 +14,9 @@ from penstock.codecs.weir_metadata import Entry, write_metadata
 from penstock.kernels.output import Output
 from penstock.testing.codec import sample_image
 from penstock.types import Pixels
-from tests.golden import images
+from tests.golden import images, weir
+from tests.golden.kinds import Golden, Refused
+from tests.golden.make import FOLDER, REFUSED
 from tests.unit.kernels.run import check_exact, run, run_beside
 
 PROFILES = ["weir:fast", "weir:dense"]
@@ -139,3 +141,22 @@ def test_any_image_is_exact(profile: str, pixels: Pixels) -> None:
 def test_whole_tiles_are_exact_and_nothing_overflows(profile: str) -> None:
     check_exact([images.photo(64, 66, 3)], profile, verify=True)
     check_exact([images.noise(20, 64, 1, 16)], profile, verify=True)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("golden", weir.GOLDENS, ids=lambda golden: golden.path)
+def test_golden_files_are_exact(golden: Golden) -> None:
+    decoded, damages = run([(FOLDER / golden.path).read_bytes()], Output("NHWC"), verify=True)
+    assert damages == []
+    np.testing.assert_array_equal(decoded[0].numpy().reshape(golden.pixels().shape), golden.pixels())
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("refused", REFUSED, ids=lambda refused: refused.path)
+def test_golden_abuses_are_refused(refused: Refused) -> None:
+    data = (FOLDER / refused.path).read_bytes()
+    try:
+        _, damages = run([data], Output("NHWC"), verify=True)
+    except penstock.CodecError as error:
+        damages = [(0, error)]
+    assert [error.code // 100 for _, error in damages] == [3]
