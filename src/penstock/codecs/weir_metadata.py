@@ -64,6 +64,11 @@ def write_metadata(data: Buffer, entries: Iterable[Entry]) -> bytes:
     return _Tables.of(data).with_metadata(content)
 
 
+def tables_end(header: Buffer) -> int:
+    """Bytes that stand before the first tile, by a header that has been checked; the file may have fewer."""
+    return _Layout.of(header).end
+
+
 def check_tables(data: Buffer) -> None:
     """Raise CodecError unless what stands before the tiles is whole and matches its checksum."""
     _Tables.of(data)
@@ -85,6 +90,33 @@ def _damaged(what: str, code: int = 320) -> CodecError:
     return CodecError(what, where="tables of the weir data", fix="the file is damaged: restore it", code=code)
 
 
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """Where the tables of a file lie, by its header, which has been checked."""
+
+    offset_bytes: int
+    num_tiles: int
+    metadata_bytes: int
+
+    @classmethod
+    def of(cls, data: Buffer) -> _Layout:
+        width, height, metadata_bytes = (int.from_bytes(data[at : at + 4], "little") for at in (8, 12, 20))
+        num_tiles = -(-width // TILE_SIDE) * -(-height // TILE_SIDE)
+        return cls(8 if data[18] & 1 else 4, num_tiles, metadata_bytes)
+
+    @property
+    def checksums(self) -> int:
+        return HEADER_BYTES + self.offset_bytes * (self.num_tiles + 1)
+
+    @property
+    def metadata(self) -> int:
+        return self.checksums + 4 * self.num_tiles
+
+    @property
+    def end(self) -> int:
+        return self.metadata + self.metadata_bytes
+
+
 @dataclass(frozen=True)
 class _Tables:
     """What stands before the tiles, checked."""
@@ -98,19 +130,16 @@ class _Tables:
     @classmethod
     def of(cls, data: Buffer) -> _Tables:
         view = memoryview(data).cast("B")
-        info = WEIR.inspect(view, max_pixels=2**63)
-        num_tiles = -(-info.width // TILE_SIDE) * -(-info.height // TILE_SIDE)
-        offset_type = np.dtype("<u8" if view[18] & 1 else "<u4")
-        checksums = HEADER_BYTES + offset_type.itemsize * (num_tiles + 1)
-        metadata = checksums + 4 * num_tiles
-        metadata_bytes, table_crc = struct.unpack_from("<II", view, 20)
-        end = metadata + metadata_bytes
-        if len(view) < end:
-            raise _damaged(f"weir data of {len(view)} bytes ends before its first tile, at byte {end}", code=310)
-        if _native.crc32c(view[HEADER_BYTES:end]) != table_crc:
+        WEIR.inspect(view, max_pixels=2**63)
+        at = _Layout.of(view)
+        if len(view) < at.end:
+            raise _damaged(f"weir data of {len(view)} bytes ends before its first tile, at byte {at.end}", code=310)
+        if _native.crc32c(view[HEADER_BYTES : at.end]) != int.from_bytes(view[24:28], "little"):
             raise _damaged("tables of the weir image do not match their checksum", code=330)
-        offsets = np.frombuffer(view, offset_type, num_tiles + 1, HEADER_BYTES).astype(np.uint64)
-        return cls(bytes(view[:20]), offsets, bytes(view[checksums:metadata]), bytes(view[metadata:end]), view[end:])
+        offsets = np.frombuffer(view, f"<u{at.offset_bytes}", at.num_tiles + 1, HEADER_BYTES).astype(np.uint64)
+        parts = (view[:20], view[at.checksums : at.metadata], view[at.metadata : at.end])
+        header, checksums, metadata = map(bytes, parts)
+        return cls(header, offsets, checksums, metadata, view[at.end :])
 
     def with_metadata(self, metadata: bytes) -> bytes:
         """The file with other metadata; offsets grow to eight bytes only if they must."""

@@ -1,0 +1,145 @@
+"""Weir for Pillow: after `import penstock.pillow` its `open` and `save` know `.weir`. Needs `penstock[pillow]`.
+
+Pillow finds formats that are not its own by no other way than such an import.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import IO
+
+import numpy as np
+from PIL import Image, ImageFile, UnidentifiedImageError
+
+from penstock.codecs.api import decode, encode
+from penstock.codecs.contract import DecodeOptions, ImageInfo
+from penstock.codecs.weir import WEIR
+from penstock.codecs.weir_metadata import HEADER_BYTES, Entry, read_metadata, tables_end, write_metadata
+from penstock.errors import CodecError
+from penstock.types import Buffer, Pixels
+
+FORMAT = "WEIR"
+MODES = {(1, 8): "L", (2, 8): "LA", (3, 8): "RGB", (4, 8): "RGBA", (1, 16): "I;16"}
+EXIF_PREFIX = b"Exif\0\0"
+# Pillow's own limit decides: it warns or refuses when the header has been read.
+UNLIMITED = DecodeOptions(max_pixels=2**63 - 1)
+
+
+class WeirImageFile(ImageFile.ImageFile):
+    """A Weir file as Pillow sees it. Opening reads what stands before the tiles, loading the rest.
+
+    `info` has "icc_profile", "exif" and every text by its key; `text` has the texts alone.
+    """
+
+    format = FORMAT
+    format_description = "Weir, lossless in tiles"
+
+    def _open(self) -> None:
+        try:
+            info, entries = _read_front(self.fp)
+        except CodecError as error:
+            raise UnidentifiedImageError(str(error)) from error
+        self._mode = _mode_of(info)
+        self._size = (info.width, info.height)
+        self.text = dict(_text_of(entry) for entry in entries if entry.tag == "TEXT")
+        self.info.update(self.text)
+        for entry in entries:
+            if entry.tag == "ICCP":
+                self.info["icc_profile"] = entry.content
+            elif entry.tag == "EXIF":
+                self.info["exif"] = EXIF_PREFIX + entry.content
+        self.tile = [ImageFile._Tile("weir", (0, 0, *self._size), 0, "")]
+
+    def load_seek(self, pos: int) -> None:
+        """Go to a place of the file. That this exists tells Pillow's parser to wait for the whole file."""
+        assert self.fp is not None, "Pillow has opened the file"
+        self.fp.seek(pos)
+
+    def verify(self) -> None:
+        """Raise OSError if anything of the file is damaged."""
+        assert self.fp is not None, "verify comes right after open"
+        self.fp.seek(0)
+        _decoded(self.fp.read())
+        super().verify()
+
+
+class WeirDecoder(ImageFile.PyDecoder):
+    """Decodes the whole file in one go."""
+
+    _pulls_fd = True
+
+    def decode(self, buffer: object) -> tuple[int, int]:
+        """Fill the image; Pillow has put the file at its beginning."""
+        assert self.fd is not None, "Pillow hands over the file"
+        pixels = _decoded(self.fd.read())
+        self.set_as_raw(pixels.tobytes(), self.mode)
+        return -1, 0
+
+
+def _read_front(file: IO[bytes] | None) -> tuple[ImageInfo, list[Entry]]:
+    """Header and metadata; reads nothing of the tiles."""
+    assert file is not None, "Pillow has opened the file"
+    header = file.read(HEADER_BYTES)
+    info = WEIR.inspect(header, max_pixels=UNLIMITED.max_pixels)
+    # A header may claim any size: what is not there is not asked for.
+    rest = min(tables_end(header), file.seek(0, os.SEEK_END)) - HEADER_BYTES
+    file.seek(HEADER_BYTES)
+    return info, read_metadata(header + file.read(rest))
+
+
+def _mode_of(info: ImageInfo) -> str:
+    mode = MODES.get((info.channels, info.depth))
+    if mode is None:
+        raise UnidentifiedImageError(
+            f"Pillow has no mode for {info.channels} channels of {info.depth} bits\n"
+            "  fix:   penstock.decode gives them as a NumPy array"
+        )
+    return mode
+
+
+def _text_of(entry: Entry) -> tuple[str, str]:
+    key, _, value = entry.content.partition(b"\0")
+    return key.decode("utf-8", "replace"), value.decode("utf-8", "replace")
+
+
+def _decoded(data: Buffer) -> Pixels:
+    try:
+        return decode(data, options=UNLIMITED)
+    except CodecError as error:
+        raise OSError(str(error)) from error
+
+
+def _save(image: Image.Image, file: IO[bytes], filename: str | bytes) -> None:
+    """`image.save(name, variant="fast", effort=1, icc_profile=…, exif=…, text={…})`; all may be left out.
+
+    As in Pillow's PNG, an ICC profile that the image has is kept, EXIF and texts are written only if given.
+    """
+    if image.mode not in MODES.values():
+        raise OSError(f"cannot write mode {image.mode} as {FORMAT}\n  fix:   convert it to one of {[*MODES.values()]}")
+    options = image.encoderinfo
+    words = [f"{key}={options[key]}" for key in WEIR.parameters if key in options]
+    data = encode(np.asarray(image), ":".join(["weir", *words]))
+    entries = _entries_of(image)
+    file.write(write_metadata(data, entries) if entries else data)
+
+
+def _entries_of(image: Image.Image) -> list[Entry]:
+    options = image.encoderinfo
+    profile = options.get("icc_profile", image.info.get("icc_profile"))
+    exif = options.get("exif")
+    if isinstance(exif, Image.Exif):
+        exif = exif.tobytes()
+    entries = [Entry("ICCP", profile)] if profile else []
+    if exif:
+        entries.append(Entry("EXIF", exif.removeprefix(EXIF_PREFIX)))
+    return entries + [Entry.text(key, value) for key, value in options.get("text", {}).items()]
+
+
+def _accepts(prefix: bytes) -> bool:
+    return prefix.startswith(b"WEIR")
+
+
+Image.register_open(FORMAT, WeirImageFile, _accepts)
+Image.register_decoder("weir", WeirDecoder)
+Image.register_save(FORMAT, _save)
+Image.register_extension(FORMAT, ".weir")
