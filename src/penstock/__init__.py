@@ -1,7 +1,7 @@
 """Penstock keeps accelerators fed with images."""
 
 from penstock.codecs import ImageInfo, decode, encode, inspect
-from penstock.errors import ArgumentError, CodecError, PenstockError, StorageError
+from penstock.errors import ArgumentError, CodecError, PenstockError, SourceError, StorageError
 from penstock.version import __version__
 
 __all__ = [
@@ -9,6 +9,7 @@ __all__ = [
     "CodecError",
     "ImageInfo",
     "PenstockError",
+    "SourceError",
     "StorageError",
     "__version__",
     "decode",

@@ -3,7 +3,8 @@
 PenstockError
 ├── ArgumentError (also a ValueError)   1xx  a wrong argument, format text or option
 ├── CodecError                          3xx  data that cannot be decoded, pixels that cannot be encoded
-└── StorageError (also an OSError)      4xx  a file that cannot be opened, read or written
+├── StorageError (also an OSError)      4xx  a file that cannot be opened, read or written
+└── SourceError                         6xx  images to build from that are not laid out as their kind of source says
 """
 
 from __future__ import annotations
@@ -56,6 +57,10 @@ class CodecError(PenstockError):
 
 class StorageError(PenstockError, OSError):
     """A file that cannot be opened, read or written."""
+
+
+class SourceError(PenstockError):
+    """Images to build from that are not laid out as their kind of source says: a damaged tar, a row without a file."""
 
 
 def _rebuild(kind: type[PenstockError], what: str, where: str, fix: str, code: int) -> PenstockError:
