@@ -72,6 +72,8 @@ class Layout:
     """Of every image field; `image` first."""
     classes: tuple[str, ...] | None = None
     """Names of the classes that `label` counts, if it is an index into such a table."""
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    """What the source holds beside its samples and fields, and how often: told to the user, kept nowhere."""
 
 
 class Source(Protocol):

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 from pathlib import Path
 from typing import Protocol
 
 from penstock.build.source import Source
+from penstock.build.sources.cityscapes import Cityscapes
 from penstock.build.sources.folder import ImageFolder
+from penstock.build.sources.manifest import Manifest
+from penstock.build.sources.parquet import ParquetImages
+from penstock.build.sources.probe import Probe, probe
+from penstock.build.sources.webdataset import WebDataset
 from penstock.errors import ArgumentError
 
 __all__ = ["SOURCES", "open_source"]
@@ -18,23 +24,46 @@ class SourceKind(Protocol):
 
     kind: str
 
-    def detects(self, path: Path) -> bool:
-        """Whether this is such a source; looks at names, reads little."""
+    def detects(self, probe: Probe) -> bool:
+        """Whether this is such a source, by a few names."""
 
     def __call__(self, path: Path) -> Source:
         """The source at this path."""
 
 
-SOURCES: tuple[SourceKind, ...] = (ImageFolder,)
+SOURCES: tuple[SourceKind, ...] = (Cityscapes, Manifest, WebDataset, ParquetImages, ImageFolder)
 """In the order in which they are asked: the more special first."""
+
+LOOKED_FOR = {
+    "cityscapes": "a folder 'leftImg8bit'",
+    "manifest": "a .csv, .tsv or .jsonl file, or manifest.jsonl, metadata.csv… in a folder",
+    "webdataset": ".tar files",
+    "parquet": ".parquet files",
+    "folder": "a folder of images",
+}
 
 
 def open_source(path: str | os.PathLike[str], kind: str = "") -> Source:
-    """The source at a path: of the kind named, else of the first kind that recognises it."""
+    """The source at a path: of the kind named, else of the first kind that recognises it.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     open_source(folder).kind
+    'folder'
+    """
     place = Path(path)
+    seen = probe(place)
     for candidate in SOURCES:
-        if candidate.kind == kind or (not kind and candidate.detects(place)):
+        if candidate.kind == kind or (not kind and candidate.detects(seen)):
             return candidate(place)
-    known = ", ".join(candidate.kind for candidate in SOURCES)
-    what = f"there is no kind of source '{kind}'" if kind else f"'{place}' is no source of a known kind"
-    raise ArgumentError(what, where=str(place), fix=f"check the path, or name the kind: {known}", code=130)
+    if kind:
+        near = difflib.get_close_matches(kind, LOOKED_FOR, n=1)
+        hint = f"did you mean '{near[0]}'? " if near else ""
+        known = ", ".join(LOOKED_FOR)
+        raise ArgumentError(
+            f"there is no kind of source '{kind}'", where="source", fix=f"{hint}known: {known}", code=130
+        )
+    looked_for = "; ".join(f"{what} ({name})" for name, what in LOOKED_FOR.items())
+    raise ArgumentError(
+        f"'{place}' is no source of a known kind", where=str(place), fix=f"looked for {looked_for}", code=130
+    )

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from penstock.build.source import Layout, Places, Role, Samples
+from penstock.build.sources.probe import Probe
 from penstock.records.folder import FolderListing, list_folder
 
 
@@ -22,9 +23,9 @@ class ImageFolder:
         self._listing: FolderListing | None = None
 
     @classmethod
-    def detects(cls, path: Path) -> bool:
+    def detects(cls, probe: Probe) -> bool:
         """Any folder will do: the last in the table."""
-        return path.is_dir()
+        return probe.is_folder
 
     def samples(self) -> tuple[Layout, Samples]:
         """List the folder."""

@@ -1,0 +1,96 @@
+"""The last step of a source that read columns: which is the label, which the split, and which names may stay."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from penstock.errors import SourceError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+RESERVED = ("id", "key", "split")
+
+
+@dataclass(frozen=True, slots=True)
+class Assembled:
+    """Columns as `Samples` and `Layout` want them."""
+
+    columns: dict[str, pa.Array]
+    splits: pa.Array | None
+    classes: tuple[str, ...] | None
+
+
+def assemble(
+    columns: Mapping[str, pa.Array],
+    *,
+    fields: Sequence[str],
+    splits: pa.Array | None = None,
+    classes: tuple[str, ...] | None = None,
+    where: str,
+) -> Assembled:
+    """Take the split from the columns if it is not known otherwise, and number labels that are text.
+
+    The class table is `classes` if given, else the sorted names that occur, as a folder's. A column with a name that
+    the index needs for itself is called source_…; a dot in a name becomes `_`.
+    """
+    import pyarrow as pa
+
+    named: dict[str, pa.Array] = {}
+    for name, column in columns.items():
+        if name == "split" and splits is None and pa.types.is_string(column.type):
+            splits = column
+            continue
+        plain = name.replace(".", "_")
+        plain = f"source_{plain}" if plain in RESERVED else plain
+        if plain in named or plain in fields:
+            raise SourceError(f"there are two fields named '{plain}'", where=where, fix="rename one of them", code=621)
+        named[plain] = column
+    if "label" in named and pa.types.is_string(named["label"].type):
+        named["label"], classes = number_labels(named["label"], classes, where=where)
+    elif "label" in named and classes is not None:
+        _check_range(named["label"], len(classes), where)
+    if splits is not None and splits.null_count == len(splits):
+        splits = None
+    return Assembled(named, splits, classes if "label" in named else None)
+
+
+def number_labels(labels: pa.Array, classes: tuple[str, ...] | None, *, where: str) -> tuple[pa.Array, tuple[str, ...]]:
+    """Text to indices into a class table.
+
+    >>> import pyarrow
+    >>> numbers, classes = number_labels(pyarrow.array(["dog", "cat", None]), None, where="test")
+    >>> numbers.to_pylist(), classes
+    ([1, 0, None], ('cat', 'dog'))
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    found = sorted(name for name in pc.unique(labels).to_pylist() if name is not None)
+    table = tuple(found) if classes is None else classes
+    unknown = sorted(set(found) - set(table))
+    if unknown:
+        raise SourceError(
+            f"label '{unknown[0]}' is not in the class table",
+            where=where,
+            fix=f"add it to the table, which has {len(table)} names",
+            code=621,
+        )
+    return pc.index_in(labels, pa.array(table, pa.string())).cast(pa.int32()), table
+
+
+def _check_range(labels: pa.Array, num_classes: int, where: str) -> None:
+    """Whether numbers count names of the class table."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    bounds = pc.min_max(labels).as_py() if pa.types.is_integer(labels.type) else {"min": -1, "max": -1}
+    if bounds["min"] is not None and not 0 <= bounds["min"] <= bounds["max"] < num_classes:
+        raise SourceError(
+            f"labels from {bounds['min']} to {bounds['max']} do not count the {num_classes} names of the class table",
+            where=where,
+            fix="labels are names of the table, or numbers from 0 on",
+            code=621,
+        )

@@ -1,0 +1,123 @@
+"""Cityscapes: photographs and their masks in two trees.
+
+leftImg8bit/train/aachen/aachen_000000_000019_leftImg8bit.png
+gtFine/train/aachen/aachen_000000_000019_gtFine_labelIds.png     …_instanceIds.png  …_color.png
+
+The split and the city are the folders; a mask's field is named after its kind: `labelIds` is `mask`, the others
+`instance` and `color`. The finer annotation is taken where both are there: gtFine before gtCoarse.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from penstock.build.source import ABSENT, Layout, Places, Role, Samples
+from penstock.build.sources.files import FileFacts, facts_of
+from penstock.build.sources.probe import Probe
+from penstock.errors import SourceError
+from penstock.storage import list_tree
+
+PHOTOGRAPHS = "leftImg8bit"
+ANNOTATIONS = ("gtFine", "gtCoarse")
+KINDS = {"labelIds": "mask", "instanceIds": "instance", "color": "color"}
+ROLES = {"image": Role.IMAGE, "mask": Role.MASK, "instance": Role.MASK, "color": Role.IMAGE}
+
+
+class Cityscapes:
+    """The folder that holds `leftImg8bit` and, unless only photographs are wanted, `gtFine` or `gtCoarse`."""
+
+    kind = "cityscapes"
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._facts: FileFacts | None = None
+
+    @classmethod
+    def detects(cls, probe: Probe) -> bool:
+        """Whether there are photographs of Cityscapes' name."""
+        return probe.is_folder and probe.named(PHOTOGRAPHS)
+
+    def samples(self) -> tuple[Layout, Samples]:
+        """List photographs and masks."""
+        import pyarrow as pa
+
+        photographs = _photographs(self.path / PHOTOGRAPHS)
+        masks, left_out = _masks(self.path, photographs)
+        keys = [f"{PHOTOGRAPHS}/{stem}_{PHOTOGRAPHS}.png" for stem in photographs]
+        files = {"image": keys, **masks}
+        paths = [os.path.join(self.path, name) for names in files.values() for name in names if name]  # noqa: PTH118
+        self._facts = facts_of(paths)
+        samples = Samples(
+            keys=pa.array(keys, pa.string()),
+            places=_places(files, self._facts.sizes),
+            files=[os.fsencode(path) for path in paths],
+            splits=pa.array([stem.split("/")[0] for stem in photographs], pa.string()),
+            columns={"city": pa.array([stem.split("/")[1] for stem in photographs], pa.string())},
+        )
+        return Layout({field: ROLES[field] for field in files}, None, left_out), samples
+
+    def read(self, field: str, rows: npt.NDArray[np.int64]) -> Iterable[bytes]:
+        """Never asked for: all bytes lie in files."""
+        raise NotImplementedError
+
+    def state(self) -> bytes:
+        """Sizes and times of all files."""
+        if self._facts is None:
+            self.samples()
+        assert self._facts is not None
+        return self._facts.state()
+
+
+def _photographs(folder: Path) -> list[str]:
+    """SPLIT/CITY/NAME of every photograph, sorted."""
+    ending = f"_{PHOTOGRAPHS}.png"
+    stems = [name.removesuffix(ending) for name in list_tree(folder).files if name.endswith(ending)]
+    odd = [stem for stem in stems if stem.count("/") != 2]
+    if odd or not stems:
+        raise SourceError(
+            f"'{odd[0]}{ending}' is not in a folder SPLIT/CITY" if odd else f"no file ends in {ending}",
+            where=str(folder),
+            fix="unpack leftImg8bit_trainvaltest.zip here, as it is",
+            code=630,
+        )
+    return stems
+
+
+def _masks(root: Path, photographs: list[str]) -> tuple[dict[str, list[str]], Counter[str]]:
+    """For each field the mask of every photograph, "" where there is none; and what was left out."""
+    row = {stem: number for number, stem in enumerate(photographs)}
+    masks: dict[str, list[str]] = {}
+    left_out: Counter[str] = Counter()
+    for annotation in (name for name in ANNOTATIONS if (root / name).is_dir()):
+        for name in list_tree(root / annotation).files:
+            stem, _, kind = name.removesuffix(".png").rpartition(f"_{annotation}_")
+            field = KINDS.get(kind) if name.endswith(".png") else None
+            if field is None or stem not in row:
+                reason = "masks without a photograph" if field else f"{annotation}: {kind or os.path.basename(name)}"  # noqa: PTH119
+                left_out[reason] += 1
+                continue
+            names = masks.setdefault(field, [""] * len(photographs))
+            names[row[stem]] = names[row[stem]] or f"{annotation}/{name}"
+    return {field: masks[field] for field in KINDS.values() if field in masks}, left_out
+
+
+def _places(files: dict[str, list[str]], sizes: npt.NDArray[np.int64]) -> dict[str, Places]:
+    """Where each field's files stand in the list of all files that there are."""
+    places: dict[str, Places] = {}
+    begin = 0
+    for field, names in files.items():
+        present = np.array([bool(name) for name in names])
+        count = int(present.sum())
+        file = np.full(len(names), ABSENT, np.int32)
+        length = np.zeros(len(names), np.int64)
+        file[present] = np.arange(begin, begin + count)
+        length[present] = sizes[begin : begin + count]
+        places[field] = Places(file, np.zeros(len(names), np.int64), length)
+        begin += count
+    return places

@@ -1,0 +1,170 @@
+"""Values met one sample at a time, put together to typed Arrow columns. Holds one chunk of Python objects at a time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, TypeAlias
+
+from penstock.errors import SourceError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+CHUNK_ROWS = 1 << 16
+
+Kind: TypeAlias = "str | tuple[Kind]"
+""""null", "bool", "int", "float", "str", or the kind of a list's elements in a tuple."""
+
+_SCALARS: dict[type, Kind] = {type(None): "null", bool: "bool", int: "int", float: "float", str: "str"}
+
+
+class ColumnBuilder:
+    """Columns that grow by rows. `where` says where a row came from, for errors.
+
+    Integers and floats mix to floats; an absent value is null; an object is kept as its JSON text; any other mixture is
+    an error, because a column has one type.
+
+    >>> builder = ColumnBuilder(lambda row: f"line {row + 1}")
+    >>> builder.add({"a": 1, "boxes": [[0, 1.5]]}); builder.add({"a": None, "b": "x"})
+    >>> {name: column.to_pylist() for name, column in builder.finish().items()}
+    {'a': [1, None], 'boxes': [[[0.0, 1.5]], None], 'b': [None, 'x']}
+    """
+
+    def __init__(self, where: Callable[[int], str], *, chunk_rows: int = CHUNK_ROWS) -> None:
+        self._where = where
+        self._chunk_rows = chunk_rows
+        self._columns: dict[str, _Column] = {}
+        self._num_rows = 0
+        self._num_flushed = 0
+
+    def add(self, row: Mapping[str, object]) -> None:
+        """One more row."""
+        number = self._num_rows
+        for name, value in row.items():
+            column = self._columns.get(name)
+            if column is None:
+                column = self._columns[name] = _Column(name, self._num_flushed)
+            column.put(number - self._num_flushed, value, lambda: self._where(number))
+        self._num_rows += 1
+        if self._num_rows - self._num_flushed == self._chunk_rows:
+            self._flush()
+
+    def finish(self) -> dict[str, pa.Array]:
+        """All columns, in the order in which they were first met."""
+        self._flush()
+        return {name: column.finish() for name, column in self._columns.items()}
+
+    def _flush(self) -> None:
+        num_rows = self._num_rows - self._num_flushed
+        for column in self._columns.values():
+            column.flush(num_rows)
+        self._num_flushed = self._num_rows
+
+
+class _Column:
+    def __init__(self, name: str, num_missed: int) -> None:
+        import pyarrow as pa
+
+        self._name = name
+        self._kind: Kind = "null"
+        self._values: list[object] = []
+        self._chunks: list[pa.Array] = [pa.nulls(num_missed)]
+
+    def put(self, position: int, value: object, where: Callable[[], str]) -> None:
+        kind = _SCALARS.get(type(value)) or _kind_of(value)
+        if kind == "object":
+            value, kind = json.dumps(value, ensure_ascii=False), "str"
+        if kind not in (self._kind, "null"):
+            joined = _join(self._kind, kind)
+            if joined is None:
+                raise SourceError(
+                    f"column '{self._name}' holds {_text(self._kind)} and {_text(kind)}: {_shown(value)}",
+                    where=where(),
+                    fix="a column has one type: write all of its values alike",
+                    code=620,
+                )
+            self._kind = joined
+        if kind in ("int", ("int",)) and not _fits(value):
+            raise SourceError(
+                f"column '{self._name}' holds a number beyond 64 bits: {_shown(value)}",
+                where=where(),
+                fix="write it as text",
+                code=620,
+            )
+        self._values += [None] * (position - len(self._values))
+        self._values.append(value)
+
+    def flush(self, num_rows: int) -> None:
+        import pyarrow as pa
+
+        self._values += [None] * (num_rows - len(self._values))
+        self._chunks.append(pa.array(self._values, _arrow_type(self._kind)))
+        self._values = []
+
+    def finish(self) -> pa.Array:
+        import pyarrow as pa
+
+        target = _arrow_type(_settled(self._kind))
+        # A cast from integers to floats would refuse those beyond 2**53, which JSON's readers round as well.
+        return pa.chunked_array([chunk.cast(target, safe=False) for chunk in self._chunks], target).combine_chunks()
+
+
+def _kind_of(value: object) -> Kind:
+    if isinstance(value, dict):
+        return "object"
+    if not isinstance(value, list):
+        return _SCALARS.get(type(value), "object")
+    joined: Kind | None = "null"
+    for element in value:
+        kind = _SCALARS.get(type(element)) or _kind_of(element)
+        joined = _join(joined, kind) if joined is not None else None
+    return "object" if joined is None or joined == "object" else (joined,)
+
+
+def _join(first: Kind, second: Kind) -> Kind | None:
+    """The kind that holds both, or None.
+
+    >>> _join("int", "float"), _join(("null",), ("int",)), _join("int", "str")
+    ('float', ('int',), None)
+    """
+    if first == second or second == "null":
+        return first
+    if first == "null":
+        return second
+    if isinstance(first, tuple) and isinstance(second, tuple):
+        inner = _join(first[0], second[0])
+        return None if inner is None else (inner,)
+    return "float" if {first, second} == {"int", "float"} else None
+
+
+def _arrow_type(kind: Kind) -> pa.DataType:
+    import pyarrow as pa
+
+    if isinstance(kind, tuple):
+        return pa.list_(_arrow_type(kind[0]))
+    types = {"bool": pa.bool_(), "int": pa.int64(), "float": pa.float64(), "str": pa.string()}
+    return types.get(kind, pa.null())
+
+
+def _settled(kind: Kind, if_unknown: Kind = "str") -> Kind:
+    """A kind without "null" in it, for a column that never had a value: text, or lists of numbers."""
+    if isinstance(kind, tuple):
+        return (_settled(kind[0], "float"),)
+    return if_unknown if kind == "null" else kind
+
+
+def _fits(value: object) -> bool:
+    values = value if isinstance(value, list) else [value]
+    return all(not isinstance(element, int) or -(2**63) <= element < 2**63 for element in values)
+
+
+def _text(kind: Kind) -> str:
+    if isinstance(kind, tuple):
+        return "lists"
+    return {"bool": "true or false", "int": "integers", "float": "numbers", "str": "text"}.get(kind, kind)
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:60]}…"

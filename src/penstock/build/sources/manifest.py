@@ -1,0 +1,201 @@
+"""A table of paths and fields: CSV, TSV or JSON lines, a row per sample.
+
+path,label,split,mask                      {"path": "a/1.jpg", "label": "cat", "boxes": [[0, 0, 31, 17]]}
+a/1.jpg,cat,train,masks/1.png              {"path": "a/2.jpg", "label": "dog", "boxes": []}
+
+Paths are relative to the manifest. Columns: the image (`path`, `image`, `file_name`…), `label` (numbers, or names that
+are numbered in sorted order, or in that of classes.txt beside the manifest), `split`, `key` (else the path is the key);
+every other column whose values all end like images is an image field, and all the rest are columns.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from penstock.build.source import ABSENT, Layout, Places, Samples
+from penstock.build.sources.assemble import assemble
+from penstock.build.sources.files import FileFacts, facts_of
+from penstock.build.sources.names import ending_of, image_endings, role_of
+from penstock.build.sources.probe import Probe
+from penstock.build.sources.rows import Rows, read_rows
+from penstock.errors import SourceError
+from penstock.storage import read_file
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+ENDINGS = (".csv", ".tsv", ".jsonl", ".ndjson")
+IN_FOLDERS = ("manifest.jsonl", "manifest.csv", "metadata.jsonl", "metadata.csv")
+"""A folder with one of these is taken for the manifest in it; the last two are what Hugging Face's folders have."""
+CLASSES = "classes.txt"
+IMAGE_COLUMNS = ("path", "image", "image_path", "file_name", "filename", "file")
+PATH_ENDINGS = ("_path", "_file", "_file_name", "_filename")
+
+
+class Manifest:
+    """A file of rows, or a folder with one of well-known name."""
+
+    kind = "manifest"
+
+    def __init__(self, path: Path) -> None:
+        found = [path / name for name in IN_FOLDERS if (path / name).is_file()] if path.is_dir() else [path]
+        if not found:
+            raise SourceError(
+                "the folder holds no manifest",
+                where=str(path),
+                fix=f"name the file: {', '.join(IN_FOLDERS)}…",
+                code=620,
+            )
+        self.path = found[0]
+        self._facts: list[FileFacts] = []
+
+    @classmethod
+    def detects(cls, probe: Probe) -> bool:
+        """Whether the path is such a file or a folder that has one."""
+        if probe.is_folder:
+            return any(probe.named(name) for name in IN_FOLDERS)
+        return probe.has(*ENDINGS)
+
+    def samples(self) -> tuple[Layout, Samples]:
+        """Read all rows, and look whether their files exist."""
+        rows = read_rows(self.path)
+        columns = dict(rows.columns)
+        image = self._image_column(columns)
+        fields = {"image": image, **_further_images(columns, image)}
+        # Paths are read by the build; where the files lie is nobody's business afterwards.
+        paths = {field: _texts(columns.pop(column), rows, column) for field, column in fields.items()}
+        keys = _texts(columns.pop("key"), rows, "key") if "key" in columns else None
+        files, places = self._look_at(paths, rows)
+        done = assemble(columns, fields=list(fields), classes=self._classes(), where=str(self.path))
+        key_column = self._keys(keys, paths["image"], rows)
+        samples = Samples(key_column, places, files, done.splits, done.columns)
+        return Layout(
+            {field: role_of(field) if field != "image" else role_of("") for field in fields}, done.classes
+        ), samples
+
+    def read(self, field: str, rows: npt.NDArray[np.int64]) -> Iterable[bytes]:
+        """Never asked for: all bytes lie in files."""
+        raise NotImplementedError
+
+    def state(self) -> bytes:
+        """Sizes and times of the manifest and, once they were looked at, of its files."""
+        return b"".join(facts.state() for facts in (facts_of([str(self.path)]), *self._facts))
+
+    def _image_column(self, columns: dict[str, pa.Array]) -> str:
+        for name in IMAGE_COLUMNS:
+            if name in columns:
+                return name
+        likely = [name for name, column in columns.items() if _is_images(column)]
+        if len(likely) == 1:
+            return likely[0]
+        raise SourceError(
+            "no column holds the paths of the images"
+            if not likely
+            else f"each of {', '.join(likely)} may be the image",
+            where=str(self.path),
+            fix=f"name one of the columns ({', '.join(columns) or 'there is none'}) 'path' or 'image'",
+            code=620,
+        )
+
+    def _classes(self) -> tuple[str, ...] | None:
+        table = self.path.parent / CLASSES
+        if not table.is_file():
+            return None
+        names = tuple(read_file(table).decode("utf-8").splitlines())
+        if len(set(names)) < len(names):
+            raise SourceError("a class stands twice in the table", where=str(table), fix="a name a line", code=620)
+        return names
+
+    def _look_at(self, paths: dict[str, list[str | None]], rows: Rows) -> tuple[list[bytes], dict[str, Places]]:
+        """Files of all fields, one after the other, and where each sample's stand."""
+        root = os.fspath(self.path.parent)
+        files: list[bytes] = []
+        places: dict[str, Places] = {}
+        for field, values in paths.items():
+            present = [row for row, value in enumerate(values) if value]
+            if field == "image" and len(present) < len(values):
+                missing = next(row for row, value in enumerate(values) if not value)
+                raise SourceError("a row has no image", where=rows.where(missing), fix="fill in its path", code=620)
+            found = [os.path.join(root, str(values[row])) for row in present]  # noqa: PTH118
+            facts = facts_of(found, lambda index, present=present: rows.where(present[index]))  # type: ignore[misc]
+            self._facts.append(facts)
+            file = np.full(len(values), ABSENT, np.int32)
+            length = np.zeros(len(values), np.int64)
+            file[present] = np.arange(len(files), len(files) + len(present))
+            length[present] = facts.sizes
+            places[field] = Places(file, np.zeros(len(values), np.int64), length)
+            files += map(os.fsencode, found)
+        return files, places
+
+    def _keys(self, keys: list[str | None] | None, paths: Sequence[str | None], rows: Rows) -> pa.Array:
+        import pyarrow as pa
+
+        named = keys if keys is not None else relative_keys([str(path) for path in paths], os.fspath(self.path.parent))
+        first: dict[str, int] = {}
+        for row, key in enumerate(named):
+            if not key:
+                raise SourceError("a row has an empty key", where=rows.where(row), fix="fill it in", code=620)
+            earlier = first.setdefault(key, row)
+            if earlier != row:
+                raise SourceError(
+                    f"two rows have the key '{key}'",
+                    where=f"{rows.where(row)}, and {rows.place(earlier)}",
+                    fix="remove one of them, or give them keys of their own in a column 'key'",
+                    code=620,
+                )
+        return pa.array(named, pa.string())
+
+
+def relative_keys(paths: list[str], root: str) -> list[str]:
+    """Paths as keys: relative to the manifest, or, if some lie outside of its folder, to the folder that holds all.
+
+    >>> relative_keys(["a/1.jpg", "./b//2.jpg"], "/data")
+    ['a/1.jpg', 'b/2.jpg']
+    >>> relative_keys(["../images/1.jpg", "/data/images/b/2.jpg"], "/data/labels")
+    ['1.jpg', 'b/2.jpg']
+    """
+    plain = [os.path.normpath(path) for path in paths]
+    if any(path.startswith(("../", "/")) for path in plain):
+        whole = [os.path.normpath(os.path.join(os.path.abspath(root), path)) for path in plain]  # noqa: PTH100, PTH118
+        base = os.path.commonpath([os.path.dirname(path) for path in whole])  # noqa: PTH120
+        plain = [os.path.relpath(path, base) for path in whole]
+    return plain
+
+
+def _further_images(columns: dict[str, pa.Array], image: str) -> dict[str, str]:
+    """Image fields beside the image, and their columns."""
+    fields: dict[str, str] = {}
+    for name, column in columns.items():
+        if name in (image, "key", "label", "split") or not _is_images(column):
+            continue
+        field = next((name.removesuffix(ending) for ending in PATH_ENDINGS if name.endswith(ending)), name)
+        fields[name if field in fields or field in columns else field] = name
+    return fields
+
+
+def _is_images(column: pa.Array) -> bool:
+    """Whether all values that there are end like images."""
+    import pyarrow as pa
+
+    if not pa.types.is_string(column.type):
+        return False
+    endings = image_endings()
+    values = [value for value in column.to_pylist() if value]
+    return bool(values) and all(ending_of(value) in endings for value in values)
+
+
+def _texts(column: pa.Array, rows: Rows, name: str) -> list[str | None]:
+    import pyarrow as pa
+
+    if pa.types.is_integer(column.type) or pa.types.is_null(column.type):
+        column = column.cast(pa.string())
+    if not pa.types.is_string(column.type):
+        raise SourceError(f"column '{name}' holds no text", where=rows.where(0), fix="give paths as text", code=620)
+    values: list[str | None] = column.to_pylist()
+    return values

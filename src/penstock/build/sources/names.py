@@ -1,0 +1,52 @@
+"""What names say: which files are images, which split a path belongs to, what an image field means."""
+
+from __future__ import annotations
+
+import re
+
+from penstock.build.source import Role
+from penstock.codecs.table import BUILTIN, plug_ins
+
+SPLITS = ("train", "training", "val", "valid", "validation", "dev", "test", "testing")
+_SPLIT = re.compile(rf"(?:^|[-_./])({'|'.join(SPLITS)})(?=$|[-_./])", re.IGNORECASE)
+_MASK = re.compile(r"mask|seg|label|instance|annotation", re.IGNORECASE)
+_DEPTH = re.compile(r"depth|disparity", re.IGNORECASE)
+
+
+def image_endings() -> frozenset[str]:
+    """The endings of files that a codec reads, in lower case and with their dot."""
+    return frozenset(ending for codec in (*BUILTIN, *plug_ins()) for ending in codec.extensions)
+
+
+def ending_of(path: str) -> str:
+    """The last ending of a path, in lower case and with its dot; "" if it has none.
+
+    >>> ending_of("a.b/photo.seg.PNG"), ending_of("a.b/photo")
+    ('.png', '')
+    """
+    name = path[path.rfind("/") + 1 :]
+    dot = name.rfind(".")
+    return name[dot:].lower() if dot > 0 else ""
+
+
+def split_of(path: str) -> str | None:
+    """The split that a file or folder name speaks of, in lower case; the last one if there are several.
+
+    >>> split_of("data/train-00000-of-00002.parquet"), split_of("imagenet_VAL.tar"), split_of("training_day.tar")
+    ('train', 'val', 'training')
+    >>> split_of("contest.tar") is None
+    True
+    """
+    found = _SPLIT.findall(path)
+    return found[-1].lower() if found else None
+
+
+def role_of(field: str) -> Role:
+    """What an image field means by its name.
+
+    >>> role_of("left").value, role_of("seg_fine").value, role_of("depth").value
+    ('image', 'mask', 'depth')
+    """
+    if _DEPTH.search(field):
+        return Role.DEPTH
+    return Role.MASK if _MASK.search(field) else Role.IMAGE

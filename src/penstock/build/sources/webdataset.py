@@ -1,0 +1,327 @@
+"""WebDataset: tar shards in which neighbouring members with one base name form a sample.
+
+cats/0001.jpg  cats/0001.cls  cats/0001.seg.png  cats/0001.json      sample "cats/0001"
+
+The base name ends at the first dot of the file name. Images are read from where they stand in the tar. What becomes of
+the other members is the table below; members with other endings are left out and counted.
+
+.jpg .png …             the image `image`           .seg.png …   the image `seg`, by its name a mask
+.cls .class             the column `label`          .json        a column per key, `__key__` names the sample
+.txt .text …            a column of that name       .index .inx .id .count   integers
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from array import array
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from penstock.build.source import ABSENT, Layout, Places, Samples
+from penstock.build.sources.assemble import assemble
+from penstock.build.sources.columns import ColumnBuilder
+from penstock.build.sources.files import FileFacts, facts_of
+from penstock.build.sources.names import image_endings, role_of, split_of
+from penstock.build.sources.probe import Probe
+from penstock.build.sources.tar import Member, read_members
+from penstock.errors import SourceError
+from penstock.storage import InputFile, list_tree
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+COMPRESSED = (".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz", ".tar.zst", ".tar.lz4")
+LABELS = ("cls", "class")
+INTEGERS = ("cls", "class", "cls2", "count", "index", "inx", "id")
+TEXTS = ("txt", "text", "transcript", "caption")
+MAX_FIELD_BYTES = 1 << 24
+# Which of several plain endings in one sample is the photograph, and which the drawing beside it.
+PREFERRED = ("jpg", "jpeg", "webp", "png", "ppm", "bmp", "tif", "tiff")
+
+
+class WebDataset:
+    """A tar, or a folder of them in any depth."""
+
+    kind = "webdataset"
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._facts: FileFacts | None = None
+
+    @classmethod
+    def detects(cls, probe: Probe) -> bool:
+        """Whether there are tars, compressed ones included, which are then refused by name."""
+        return probe.has(".tar", *(ending for ending in COMPRESSED))
+
+    def samples(self) -> tuple[Layout, Samples]:
+        """Read the headers of all shards, and the small members."""
+        shards = _find_shards(self.path)
+        files = [os.fsencode(shards.path(shard)) for shard in shards.names]
+        self._facts = facts_of(files)
+        scan = _Scan(shards)
+        for index in range(len(files)):
+            scan.read_shard(index)
+        return scan.finish(files, str(self.path))
+
+    def read(self, field: str, rows: npt.NDArray[np.int64]) -> Iterable[bytes]:
+        """Never asked for: all bytes lie in the tars."""
+        raise NotImplementedError
+
+    def state(self) -> bytes:
+        """Sizes and times of the shards."""
+        if self._facts is None:
+            shards = _find_shards(self.path)
+            self._facts = facts_of(map(shards.path, shards.names))
+        return self._facts.state()
+
+
+@dataclass(frozen=True, slots=True)
+class _Shards:
+    root: str
+    names: list[str]
+
+    def path(self, name: str) -> str:
+        return os.path.join(self.root, name)  # noqa: PTH118
+
+
+def _find_shards(path: Path) -> _Shards:
+    if path.is_dir():
+        shards = _Shards(os.fspath(path), list_tree(path).files)
+    else:
+        shards = _Shards(os.fspath(path.parent), [path.name])
+    for name in shards.names:
+        if name.lower().endswith(COMPRESSED):
+            raise SourceError(
+                "a compressed tar cannot be read by offset",
+                where=shards.path(name),
+                fix="decompress it first: images do not shrink any further (`gunzip`, `zstd -d`…)",
+                code=611,
+            )
+    tars = [name for name in shards.names if name.lower().endswith(".tar") or not path.is_dir()]
+    if not tars:
+        raise SourceError("there is no tar here", where=str(path), fix="name a .tar file or a folder of them", code=611)
+    return _Shards(shards.root, tars)
+
+
+@dataclass(slots=True)
+class _ImageMembers:
+    """Where the members of one suffix stand: parallel arrays, in the order of samples."""
+
+    sample: array[int] = field(default_factory=lambda: array("q"))
+    shard: array[int] = field(default_factory=lambda: array("i"))
+    offset: array[int] = field(default_factory=lambda: array("q"))
+    length: array[int] = field(default_factory=lambda: array("q"))
+
+
+class _Scan:
+    """Everything found so far: members become samples here."""
+
+    def __init__(self, shards: _Shards) -> None:
+        self._shards = shards
+        self._endings = {ending[1:] for ending in image_endings()}
+        self._bases: list[str] = []
+        self._own_keys: dict[int, str] = {}
+        self._shard_of = array("i")
+        self._images: dict[str, _ImageMembers] = {}
+        self._columns = ColumnBuilder(self._where)
+        self._left_out: Counter[str] = Counter()
+
+    def read_shard(self, index: int) -> None:
+        """One tar from its beginning to its end."""
+        with InputFile(self._shards.path(self._shards.names[index])) as file:
+            base: str | None = None
+            suffixes: set[str] = set()
+            values: dict[str, object] = {}
+            for member in read_members(file):
+                found, suffix = split_name(member.name)
+                if not suffix:
+                    self._left_out["members without an ending"] += 1
+                    continue
+                if found != base:
+                    if base is not None:
+                        self._columns.add(values)
+                    base, suffixes, values = found, set(), {}
+                    self._bases.append(base)
+                    self._shard_of.append(index)
+                if suffix in suffixes:
+                    self._refuse(index, member, f"sample '{base}' has two members that end in .{suffix}")
+                suffixes.add(suffix)
+                self._take(index, file, member, suffix, values)
+            if base is not None:
+                self._columns.add(values)
+
+    def _take(self, shard: int, file: InputFile, member: Member, suffix: str, values: dict[str, object]) -> None:
+        ending = suffix.rpartition(".")[2]
+        if ending in self._endings:
+            places = self._images.setdefault(suffix, _ImageMembers())
+            places.sample.append(len(self._bases) - 1)
+            places.shard.append(shard)
+            places.offset.append(member.offset)
+            places.length.append(member.length)
+        elif ending == "json" or ending in INTEGERS or ending in TEXTS:
+            values.update(self._small_field(shard, file, member, suffix))
+        else:
+            self._left_out[f".{suffix}"] += 1
+
+    def _small_field(self, shard: int, file: InputFile, member: Member, suffix: str) -> dict[str, object]:
+        """The columns that a member of text gives."""
+        if member.length > MAX_FIELD_BYTES:
+            self._refuse(shard, member, f"member '{member.name}' is too long for a text: {member.length} bytes")
+        name, _, ending = suffix.rpartition(".")
+        try:
+            text = file.read_at(member.offset, member.length).decode("utf-8")
+            if ending == "json":
+                return self._object_fields(json.loads(text, parse_constant=_refuse_constant), name)
+        except ValueError as error:
+            self._refuse(shard, member, f"member '{member.name}' cannot be read: {error}")
+        column = (name or ending).replace(".", "_")
+        if ending in TEXTS:
+            return {column: text}
+        plain = text.strip()
+        value = int(plain) if plain.lstrip("-").isdecimal() and len(plain) < 19 else plain
+        return {"label" if suffix in LABELS else column: value}
+
+    def _object_fields(self, value: object, name: str) -> dict[str, object]:
+        prefix = f"{name}_".replace(".", "_") if name else ""
+        if not isinstance(value, dict):
+            return {prefix.rstrip("_") or "json": value}
+        own_key = value.pop("__key__", None)
+        if isinstance(own_key, str):
+            self._own_keys[len(self._bases) - 1] = own_key
+        return {f"{prefix}{key}": item for key, item in value.items()}
+
+    def finish(self, files: list[bytes], where: str) -> tuple[Layout, Samples]:
+        """All samples as columns."""
+        import pyarrow as pa
+
+        if not self._bases:
+            raise SourceError(
+                "the tars hold no sample", where=where, fix="members are named KEY.jpg, KEY.cls…", code=611
+            )
+        places = self._places(where)
+        self._check_images(places["image"])
+        splits = [split_of(name) for name in self._shards.names]
+        known = any(split is not None for split in splits)
+        split_column = pa.array([splits[shard] for shard in self._shard_of], pa.string()) if known else None
+        done = assemble(self._columns.finish(), fields=list(places), splits=split_column, where=where)
+        samples = Samples(self._keys(), places, files, done.splits, done.columns)
+        return Layout({name: role_of(name) for name in places}, done.classes, self._left_out), samples
+
+    def _keys(self) -> pa.Array:
+        """The base names if no two samples share one, else with the shard's name before them."""
+        import pyarrow as pa
+
+        keys = [self._own_keys.get(index, base) for index, base in enumerate(self._bases)]
+        if len(set(keys)) < len(keys):
+            stems = [name.removesuffix(".tar") for name in self._shards.names]
+            keys = [f"{stems[shard]}/{key}" for shard, key in zip(self._shard_of, keys, strict=True)]
+        twice = [key for key, count in Counter(keys).items() if count > 1] if len(set(keys)) < len(keys) else []
+        if twice:
+            raise SourceError(
+                f"two samples of a tar are named '{twice[0]}'",
+                where=self._where(keys.index(twice[0])),
+                fix="members of a sample stand together in the tar; give every sample a name of its own",
+                code=611,
+            )
+        return pa.array(keys, pa.string())
+
+    def _places(self, where: str) -> dict[str, Places]:
+        fields = name_fields({suffix: set(members.sample) for suffix, members in self._images.items()}, where)
+        places: dict[str, Places] = {}
+        for name, suffixes in fields.items():
+            count = len(self._bases)
+            file = np.full(count, ABSENT, np.int32)
+            offset, length = np.zeros(count, np.int64), np.zeros(count, np.int64)
+            for suffix in suffixes:
+                members = self._images[suffix]
+                rows = np.frombuffer(members.sample, np.int64)
+                file[rows] = members.shard
+                offset[rows] = members.offset
+                length[rows] = members.length
+            places[name] = Places(file, offset, length)
+        return places
+
+    def _check_images(self, image: Places) -> None:
+        missing = np.flatnonzero(image.file == ABSENT)
+        if len(missing):
+            row = int(missing[0])
+            raise SourceError(
+                f"sample '{self._bases[row]}' has no image"
+                + f" ({len(missing)} samples have none)" * (len(missing) > 1),
+                where=self._where(row),
+                fix="every sample needs a member such as KEY.jpg or KEY.png",
+                code=611,
+            )
+
+    def _where(self, row: int) -> str:
+        return f"{self._shards.path(self._shards.names[self._shard_of[row]])}: sample '{self._bases[row]}'"
+
+    def _refuse(self, shard: int, member: Member, what: str) -> NoReturn:
+        place = f"{self._shards.path(self._shards.names[shard])}: byte {member.offset}"
+        raise SourceError(what, where=place, fix="correct the member and write the tar anew", code=611)
+
+
+def split_name(name: str) -> tuple[str, str]:
+    """Base name and suffix of a member; the suffix is in lower case, and "" if it belongs to no sample.
+
+    >>> split_name("a.b/0001.seg.PNG"), split_name("a/.hidden"), split_name("README")
+    (('a.b/0001', 'seg.png'), ('a/.hidden', ''), ('README', ''))
+    """
+    begin = name.rfind("/") + 1
+    dot = name.find(".", begin)
+    if dot <= begin or dot == len(name) - 1 or name.startswith("__", begin):
+        return name, ""
+    return name[:dot], name[dot + 1 :].lower()
+
+
+def name_fields(suffixes: dict[str, set[int]], where: str) -> dict[str, list[str]]:
+    """Which suffixes make up which image field, `image` first. Values say which samples have the suffix.
+
+    Plain endings are one field unless a sample has two of them; a suffix with a name in it is the field of that name.
+
+    >>> name_fields({"jpg": {0}, "png": {1}, "seg.png": {0, 1}}, "")
+    {'image': ['jpg', 'png'], 'seg': ['seg.png']}
+    >>> name_fields({"jpg": {0}, "png": {0}}, "")
+    {'image': ['jpg'], 'png': ['png']}
+    """
+    plain = sorted(
+        (suffix for suffix in suffixes if "." not in suffix),
+        key=lambda suffix: PREFERRED.index(suffix) if suffix in PREFERRED else len(PREFERRED),
+    )
+    fields: dict[str, list[str]] = {}
+    taken: dict[str, set[int]] = {}
+    for suffix in [*plain, *sorted(suffix for suffix in suffixes if "." in suffix)]:
+        name = suffix.rpartition(".")[0].replace(".", "_") or "image"
+        if "." not in suffix and taken.get("image", set()) & suffixes[suffix]:
+            name = suffix
+        if taken.get(name, set()) & suffixes[suffix]:
+            raise SourceError(
+                f"a sample has two images named '{name}': {', '.join([*fields[name], suffix])}",
+                where=where,
+                fix="name one of them differently",
+                code=611,
+            )
+        fields.setdefault(name, []).append(suffix)
+        taken.setdefault(name, set()).update(suffixes[suffix])
+    if "image" not in fields and len(fields) == 1:
+        fields = {"image": next(iter(fields.values()))}
+    if "image" not in fields:
+        found = ", ".join(f".{suffix}" for suffix in sorted(suffixes)) or "none"
+        raise SourceError(
+            f"no member is the image of its sample; images found: {found}",
+            where=where,
+            fix="name it KEY.jpg, KEY.png or KEY.image.jpg",
+            code=611,
+        )
+    return {"image": fields.pop("image"), **fields}
+
+
+def _refuse_constant(text: str) -> NoReturn:
+    raise ValueError(f"{text} is no JSON")

@@ -1,0 +1,44 @@
+"""Columns that grow by rows, across chunks."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.build.sources.columns import ColumnBuilder
+from penstock.errors import SourceError
+
+
+def columns(rows: list[dict[str, object]], chunk_rows: int) -> dict[str, list[object]]:
+    builder = ColumnBuilder(lambda row: f"row {row}", chunk_rows=chunk_rows)
+    for row in rows:
+        builder.add(row)
+    return {name: column.to_pylist() for name, column in builder.finish().items()}
+
+
+@given(
+    rows=st.lists(st.fixed_dictionaries({}, optional={"a": st.integers(-5, 5), "b": st.lists(st.floats(0, 1))})),
+    chunk_rows=st.integers(1, 5),
+)
+def test_chunks_do_not_show(rows: list[dict[str, object]], chunk_rows: int) -> None:
+    assert columns(rows, chunk_rows) == columns(rows, 1000)
+
+
+@pytest.mark.parametrize("chunk_rows", [1, 2, 100])
+def test_types_widen_over_chunks(chunk_rows: int) -> None:
+    rows: list[dict[str, object]] = [{}, {"a": None, "b": []}, {"a": 1, "b": [None]}, {"a": 2.5, "b": [[1]]}, {"a": 3}]
+
+    assert columns(rows, chunk_rows) == {"a": [None, None, 1.0, 2.5, 3.0], "b": [None, [], [None], [[1]], None]}
+
+
+@pytest.mark.parametrize("chunk_rows", [1, 100])
+def test_a_mixture_is_refused_where_it_stands(chunk_rows: int) -> None:
+    with pytest.raises(SourceError, match="column 'a' holds integers and text: 'x'") as caught:
+        columns([{"a": 1}, {"a": "x"}], chunk_rows)
+
+    assert caught.value.where == "row 1"
+
+
+def test_objects_are_kept_as_their_text() -> None:
+    assert columns([{"a": {"é": 1}}, {"a": [{"b": 2}]}], 100) == {"a": ['{"é": 1}', '[{"b": 2}]']}
