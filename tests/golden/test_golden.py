@@ -10,7 +10,7 @@ import pytest
 import penstock
 from penstock.codecs.weir_metadata import read_metadata
 from spec.reference import weir as reference
-from tests.golden import images, weir
+from tests.golden import images, weir_decoded
 from tests.golden.kinds import Golden, Refused
 from tests.golden.make import DIGESTS, FOLDER, GOLDENS, REFUSED, digest
 
@@ -54,11 +54,11 @@ def test_reference_refuses_abuse(refused: Refused) -> None:
         reference.decode((FOLDER / refused.path).read_bytes())
 
 
-@pytest.mark.parametrize("profile", weir.PROFILES)
+@pytest.mark.parametrize("profile", weir_decoded.PROFILES)
 def test_golden_metadata_is_read(profile: str) -> None:
     data = (FOLDER / "weir" / f"{profile}-metadata.weir").read_bytes()
-    assert tuple(read_metadata(data)) == weir.METADATA
-    assert reference.decode(data).metadata == [(entry.tag, entry.content) for entry in weir.METADATA]
+    assert tuple(read_metadata(data)) == weir_decoded.METADATA
+    assert reference.decode(data).metadata == [(entry.tag, entry.content) for entry in weir_decoded.METADATA]
     assert penstock.inspect(data).orientation == 6
 
 

@@ -14,7 +14,7 @@ from penstock.codecs.weir_metadata import Entry, write_metadata
 from penstock.kernels.output import Output
 from penstock.testing.codec import sample_image
 from penstock.types import Pixels
-from tests.golden import images, weir
+from tests.golden import images, weir_decoded
 from tests.golden.kinds import Golden, Refused
 from tests.golden.make import FOLDER, REFUSED
 from tests.unit.kernels.run import check_exact, run, run_beside
@@ -144,7 +144,7 @@ def test_whole_tiles_are_exact_and_nothing_overflows(profile: str) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("golden", weir.GOLDENS, ids=lambda golden: golden.path)
+@pytest.mark.parametrize("golden", weir_decoded.GOLDENS, ids=lambda golden: golden.path)
 def test_golden_files_are_exact(golden: Golden) -> None:
     decoded, damages = run([(FOLDER / golden.path).read_bytes()], Output("NHWC"), verify=True)
     assert damages == []
