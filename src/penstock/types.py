@@ -14,6 +14,10 @@ Pixels: TypeAlias = npt.NDArray[np.uint8] | npt.NDArray[np.uint16]
 Buffer: TypeAlias = bytes | bytearray | memoryview
 """Anything with contiguous bytes."""
 
+Floats: TypeAlias = npt.NDArray[np.float64]
+
+Integers: TypeAlias = npt.NDArray[np.int64]
+
 Region: TypeAlias = tuple[int, int, int, int]
 """(y, x, height, width), in pixels."""
 

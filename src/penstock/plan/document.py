@@ -1,0 +1,114 @@
+"""A plan as a value and as the document of spec/plan.md."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+
+from penstock.documents import Json, write_document
+from penstock.plan.rates import Rates
+from penstock.plan.rule import Cheapest
+
+KIND = "penstock plan"
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the comparison that every plan shows."""
+
+    name: str
+    mix: Mapping[str, float]
+    rates: Rates
+    total_bytes: int
+    build_seconds: float
+
+    def as_dict(self) -> dict[str, Json]:
+        """As a plan writes it."""
+        return {
+            "name": self.name,
+            "mix": dict(self.mix),
+            **rates_as_dict(self.rates),
+            "total_bytes": self.total_bytes,
+            "build_seconds": self.build_seconds,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIf:
+    """What more of a resource would buy, the best mix chosen anew."""
+
+    resource: str
+    images_per_second: float
+    gain: float
+    """As a share of the present rate."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What was chosen, what it should give, and why."""
+
+    rule: Cheapest
+    mix: Mapping[str, float]
+    method: str
+    rows: tuple[Row, ...]
+    """Folder as it is; packed, same bytes; best single format; chosen mix."""
+    what_if: tuple[WhatIf, ...]
+    smallest_cache_bytes: int
+    """DS-Analyzer's: with this much memory the disk is not what limits. 0 if it already does not."""
+    cached_share: float
+    cache: str
+    threads: int
+    access: str
+    explanation: tuple[str, ...]
+    liquid: Mapping[str, Json] | None = None
+
+    @property
+    def chosen(self) -> Row:
+        """The row of the mix."""
+        return self.rows[-1]
+
+    @property
+    def gain(self) -> float:
+        """How much faster than the folder as it is."""
+        return self.chosen.rates.end_to_end / self.rows[0].rates.end_to_end
+
+
+def rates_as_dict(rates: Rates) -> dict[str, Json]:
+    """Rates with their units in the names; unknown (infinite) ones are null."""
+    named = {
+        "load_images_per_second": rates.load,
+        "decode_images_per_second": rates.decode,
+        "compute_images_per_second": rates.compute,
+        "images_per_second": rates.end_to_end,
+    }
+    found: dict[str, Json] = {name: value if value < float("inf") else None for name, value in named.items()}
+    return found | {
+        "bottleneck": rates.bottleneck,
+        "bytes_per_image": rates.bytes_per_image,
+        "cached_share": rates.cached_share,
+    }
+
+
+def write_plan(plan: Plan) -> bytes:
+    """The document of a plan."""
+    members: dict[str, Json] = {
+        "kind": KIND,
+        "version": VERSION,
+        "seed": plan.rule.seed,
+        "rules": [{"cheapest": plan.rule.as_dict()}],
+        "mix": dict(plan.mix),
+        "method": plan.method,
+        "cache": plan.cache,
+        "cached_share": dict.fromkeys(plan.mix, plan.cached_share),
+        "threads": plan.threads,
+        "access": plan.access,
+        "predicted": plan.chosen.as_dict(),
+        "rows": [row.as_dict() for row in plan.rows],
+        "what_if": [dict(asdict(item)) for item in plan.what_if],
+        "smallest_cache_bytes": plan.smallest_cache_bytes,
+        "explanation": list(plan.explanation),
+    }
+    if plan.liquid is not None:
+        members["liquid"] = dict(plan.liquid)
+    return write_document(members)

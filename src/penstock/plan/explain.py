@@ -1,0 +1,93 @@
+"""A plan in sentences that somebody who never measured a loader understands."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from penstock.plan.document import Row, WhatIf
+from penstock.plan.problem import Problem
+from penstock.units import bytes_text
+
+WORTH_CONVERTING = 1.10
+"""Below ten per cent a build is not worth its time and space."""
+
+_WAITS = {
+    "disk": "the disk: it cannot deliver the bytes as fast as they are wanted",
+    "cpu": "the processor: it cannot decode as fast as the disk delivers",
+    "compute": "the model itself: data arrives faster than it is used",
+}
+
+
+def explain(
+    problem: Problem, rows: tuple[Row, ...], what_if: tuple[WhatIf, ...], smallest_cache_bytes: int
+) -> list[str]:
+    """What training waits for today, what the plan changes, what it costs, and what would help next."""
+    folder, packed, single, chosen = rows
+    said = [f"Today training waits for {_WAITS[folder.rates.bottleneck]} ({_rate(folder.rates.end_to_end)})."]
+    gain = chosen.rates.end_to_end / folder.rates.end_to_end
+    if folder.rates.bottleneck == "compute":
+        said.append("You are compute-bound: converting buys nothing. Spend on the accelerator, or on nothing.")
+        return said
+    if gain < WORTH_CONVERTING:
+        said.append(f"The best mix would give {gain:.2f} times today's rate: too little to be worth converting.")
+    else:
+        reached = f"{_rate(chosen.rates.end_to_end)}, {gain:.2f} times today's rate"
+        said.append(f"With {_mix(chosen.mix)} it reaches {reached}.")
+        said += _why(folder, packed, single, chosen)
+        said += _costs(problem, chosen)
+    said += _next_limit(chosen, what_if, smallest_cache_bytes)
+    return said
+
+
+def _why(folder: Row, packed: Row, single: Row, chosen: Row) -> list[str]:
+    said = []
+    packing = packed.rates.end_to_end / folder.rates.end_to_end
+    if packing > 1.05:
+        said.append(f"Packing the same bytes into shards alone gives {packing:.2f} times: fewer files to open.")
+    over_single = chosen.rates.end_to_end / single.rates.end_to_end
+    if len(chosen.mix) > 1 and over_single > 1.01:
+        said.append(
+            f"The mix beats the best single format ({next(iter(single.mix))}) by {over_single:.2f} times, because "
+            "small files spare the disk, quick ones spare the processor, and together both finish at the same time."
+        )
+    elif len(chosen.mix) == 1:
+        said.append("A single format is best here: no pair of formats with opposite strengths would be quicker.")
+    return said
+
+
+def _costs(problem: Problem, chosen: Row) -> list[str]:
+    source = problem.formats[problem.source]
+    converted = 1 - chosen.mix.get(source, 0.0)
+    said = [f"It takes {bytes_text(chosen.total_bytes)} on disk and about {_duration(chosen.build_seconds)} to build."]
+    if source.startswith(("jpeg", "webp")) and converted > 0:
+        said.append(
+            f"{converted:.0%} of the images would give up their {source} bytes for their pixels, which stay exact; "
+            "`--keep-source` stores both, and `export` gives pixels back."
+        )
+    return said
+
+
+def _next_limit(chosen: Row, what_if: tuple[WhatIf, ...], smallest_cache_bytes: int) -> list[str]:
+    said = [f"Then it would wait for {_WAITS[chosen.rates.bottleneck]}."]
+    best = max(what_if, key=lambda item: item.gain, default=None)
+    if best is not None and best.gain >= 0.01:
+        said.append(f"Of what one could add, {best.resource} would buy most: {best.gain:+.0%}.")
+    if chosen.rates.bottleneck == "disk" and smallest_cache_bytes > 0:
+        said.append(f"From {bytes_text(smallest_cache_bytes)} of memory for the cache on, the disk no longer limits.")
+    return said
+
+
+def _mix(mix: Mapping[str, float]) -> str:
+    parts = [f"{share:.0%} {name}" for name, share in sorted(mix.items(), key=lambda item: -item[1])]
+    return " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else f"everything in {next(iter(mix))}"
+
+
+def _rate(images_per_second: float) -> str:
+    return f"{images_per_second:,.0f} images/s" if math.isfinite(images_per_second) else "no limit"
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} seconds"
+    return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"

@@ -1,0 +1,77 @@
+"""Liquid's way to a mix of two formats, beside our own: a binary search over tenths, and its closed form.
+
+The paper (APSys'23) lists eleven shares of the encoded format and halves the list by comparing load and decode rates.
+When loading is slower the answer has a larger encoded share (the sentence in the paper discards the wrong half).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from penstock.plan.problem import Problem
+from penstock.plan.rates import Rates, rates_of, two_formats
+
+STEPS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class LiquidResult:
+    """A share of the second format (raw, in the paper), and what it gives."""
+
+    share: float
+    rates: Rates
+    num_probes: int
+
+
+def search(measure: Callable[[float], Rates]) -> LiquidResult:
+    """The best share of the second format in tenths, by at most four probes and two neighbours.
+
+    `measure` gives the rates at a share of the second format. Loading gets slower with it, decoding faster.
+    """
+    probed: dict[int, Rates] = {}
+
+    def probe(step: int) -> Rates:
+        if step not in probed:
+            probed[step] = measure(step / STEPS)
+        return probed[step]
+
+    low, high = 0, STEPS
+    while low < high:
+        middle = (low + high) // 2
+        rates = probe(middle)
+        if rates.load < rates.decode:
+            high = middle
+        else:
+            low = middle + 1
+    for step in (low - 1, low, low + 1):
+        if 0 <= step <= STEPS:
+            probe(step)
+    best = max(probed, key=lambda step: (probed[step].prep, -step))
+    return LiquidResult(best / STEPS, probed[best], len(probed))
+
+
+def search_pair(problem: Problem, first: int, second: int) -> LiquidResult:
+    """The search between two formats, the rates computed from the profile."""
+    return search(lambda share: rates_of(problem, two_formats(problem, first, second, share)))
+
+
+def closed_form(problem: Problem, first: int, second: int) -> float:
+    """The share of the second format at which loading and decoding are equally fast, memory counted in bytes.
+
+    Solves (mean size(x) − M/N) / B + r = mean CPU seconds(x) / cores, which is linear in x, and clamps to [0, 1].
+    Where the second format is both smaller and quicker to decode (or neither), an end is best and is given.
+    """
+    size = problem.bytes.mean(axis=0)
+    cpu = problem.cpu.mean(axis=0) / problem.cores
+    rate = problem.disk_bytes_per_second
+
+    def gap(column: int) -> float:
+        disk = max(0.0, float(size[column]) - problem.memory_bytes_per_sample) / rate
+        return disk + (problem.seconds_per_read if disk > 0 else 0.0) - float(cpu[column])
+
+    at_first, at_second = gap(first), gap(second)
+    if at_first * at_second >= 0:
+        ends = [rates_of(problem, two_formats(problem, first, second, share)).prep for share in (0.0, 1.0)]
+        return float(ends[1] > ends[0])
+    return min(1.0, max(0.0, at_first / (at_first - at_second)))

@@ -1,0 +1,172 @@
+"""From a profile and goals to a plan: solves, compares with what there is, and says why."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from penstock.errors import ArgumentError
+from penstock.plan.document import Plan, Row, WhatIf
+from penstock.plan.explain import explain
+from penstock.plan.liquid import closed_form, search_pair
+from penstock.plan.problem import Goals, Problem, make_problem
+from penstock.plan.rates import Rates, rates_of, single_format, two_formats
+from penstock.plan.rule import Cheapest, FormatEstimate, calibrate
+from penstock.plan.solve import Prices, solve
+from penstock.profile import Profile
+from penstock.types import Floats
+
+WIDTH = 1e-3
+"""Of the draw that deals out ties, in times per image."""
+
+
+def make_plan(profile: Profile, goals: Goals, *, method: str = "lp", seed: int = 0) -> Plan:
+    """Choose the mix that loads fastest within the goals; `method` is `lp` or `liquid`."""
+    problem = make_problem(profile, goals)
+    if method == "lp":
+        solution = solve(problem)
+        shares = solution.assignment.mean(axis=0)
+        prices = solution.prices
+    elif method == "liquid":
+        shares, prices = _liquid_shares(problem), Prices(0.0, 0.0, 0.0)
+    else:
+        raise ArgumentError(f"method is {method!r}", where="--method", fix="write 'lp' or 'liquid'")
+    rule = _rule(profile, problem, prices, shares, seed)
+    assignment = _expected(rule, profile, problem)
+    rows = _rows(profile, problem, assignment)
+    what_if = _what_if(profile, goals, rows[-1].rates.end_to_end)
+    smallest = _smallest_cache(problem, rows[-1].rates)
+    return Plan(
+        rule=rule,
+        mix=rows[-1].mix,
+        method=method,
+        rows=rows,
+        what_if=what_if,
+        smallest_cache_bytes=smallest,
+        cached_share=rows[-1].rates.cached_share,
+        cache="none" if problem.memory_bytes == 0 else "rolling",
+        threads=max(1, round(goals.cores if goals.cores is not None else profile.cores)),
+        access="random",
+        explanation=tuple(explain(problem, rows, what_if, smallest)),
+        liquid=_liquid_beside(problem),
+    )
+
+
+def _rule(profile: Profile, problem: Problem, prices: Prices, shares: Floats, seed: int) -> Cheapest:
+    formats = {name: FormatEstimate(*profile.estimates(name)) for name in problem.formats}
+    source = problem.formats[problem.source]
+    rule = Cheapest(prices, source, formats, WIDTH, seed)
+    wanted = {name: float(share) for name, share in zip(problem.formats, shares, strict=True)}
+    return calibrate(rule, wanted, *_features(profile))
+
+
+def _expected(rule: Cheapest, profile: Profile, problem: Problem) -> Floats:
+    """What the rule does to images like the sampled ones: the mean over many draws."""
+    pixels, source_bytes = _features(profile)
+    repeats = max(1, 4096 // len(pixels))
+    chosen = rule.choose(
+        np.arange(len(pixels) * repeats), np.repeat(pixels, repeats), np.repeat(source_bytes, repeats)
+    ).reshape(len(pixels), repeats)
+    assignment = np.zeros_like(problem.bytes)
+    for number, name in enumerate(rule.formats):
+        assignment[:, problem.formats.index(name)] = (chosen == number).mean(axis=1)
+    return assignment
+
+
+def _features(profile: Profile) -> tuple[Floats, Floats]:
+    return (
+        np.array([image.pixels for image in profile.images], float),
+        np.array([image.source_bytes for image in profile.images], float),
+    )
+
+
+def _rows(profile: Profile, problem: Problem, assignment: Floats) -> tuple[Row, ...]:
+    source = single_format(problem, problem.source)
+    singles = [single_format(problem, column) for column in range(len(problem.formats))]
+    affordable = [cells for cells in singles if _total_bytes(problem, cells) <= problem.storage_bytes] or [source]
+    best = max(affordable, key=lambda cells: rates_of(problem, cells).end_to_end)
+    files = replace(problem, seconds_per_read=problem.seconds_per_read + profile.disk.file_seconds.median)
+    return (
+        Row("folder as it is", _mix(problem, source), rates_of(files, source), profile.dataset.source_bytes, 0.0),
+        _row(profile, problem, "packed, same bytes", source),
+        _row(profile, problem, "best single format", best),
+        _row(profile, problem, "chosen mix", assignment),
+    )
+
+
+def _row(profile: Profile, problem: Problem, name: str, assignment: Floats) -> Row:
+    encode = np.stack([profile.formats[name].encode_seconds for name in problem.formats], axis=1)
+    encode[:, problem.source] = 0.0  # its bytes are copied
+    cpu_seconds = float((assignment * encode).sum()) / len(encode) * problem.num_samples
+    total = _total_bytes(problem, assignment)
+    moved = profile.dataset.source_bytes + total
+    build_seconds = max(cpu_seconds / problem.cores, moved / problem.disk_bytes_per_second)
+    return Row(name, _mix(problem, assignment), rates_of(problem, assignment), round(total), build_seconds)
+
+
+def _total_bytes(problem: Problem, assignment: Floats) -> float:
+    return float((assignment * problem.bytes).sum()) / len(assignment) * problem.num_samples
+
+
+def _mix(problem: Problem, assignment: Floats) -> dict[str, float]:
+    shares = assignment.mean(axis=0)
+    return {name: round(float(share), 6) for name, share in zip(problem.formats, shares, strict=True) if share > 1e-6}
+
+
+def _what_if(profile: Profile, goals: Goals, present: float) -> tuple[WhatIf, ...]:
+    problem = make_problem(profile, goals)
+    cores = goals.cores if goals.cores is not None else float(profile.cores)
+    changes = {
+        "one more core": replace(problem, cores=profile.speedup(cores + 1)),
+        "1 GB more memory": replace(problem, memory_bytes=problem.memory_bytes + 10**9),
+        "100 MB/s more disk": replace(problem, disk_bytes_per_second=problem.disk_bytes_per_second + 1e8),
+    }
+    found = []
+    for resource, changed in changes.items():
+        rate = 1 / solve(changed).seconds_per_image
+        found.append(WhatIf(resource, rate, max(0.0, rate / present - 1)))
+    return tuple(found)
+
+
+def _smallest_cache(problem: Problem, rates: Rates) -> int:
+    """The memory at which loading keeps up with the next slowest stage; 0 if it does without more."""
+    wanted = min(rates.decode, rates.compute)
+    if not math.isfinite(wanted) or rates.load >= wanted:
+        return 0
+    disk_seconds = rates.bytes_per_image / problem.disk_bytes_per_second + problem.seconds_per_read
+    cached_share = 1 - 1 / wanted / disk_seconds
+    return math.ceil(cached_share * rates.bytes_per_image * problem.num_samples)
+
+
+def _pair(problem: Problem) -> tuple[int, int] | None:
+    """Liquid's pair: the source's format, and raw pixels."""
+    if "raw" not in problem.formats or problem.formats[problem.source] == "raw":
+        return None
+    return problem.source, problem.formats.index("raw")
+
+
+def _liquid_shares(problem: Problem) -> Floats:
+    pair = _pair(problem)
+    if pair is None:
+        raise ArgumentError("Liquid mixes the source's format with raw", where="--method liquid", fix="measure raw too")
+    shares: Floats = two_formats(problem, *pair, search_pair(problem, *pair).share)[0]
+    return shares
+
+
+def _liquid_beside(problem: Problem) -> Mapping[str, float | int | str] | None:
+    pair = _pair(problem)
+    if pair is None:
+        return None
+    found = search_pair(problem, *pair)
+    exact = closed_form(problem, *pair)
+    return {
+        "formats": "+".join(problem.formats[column] for column in pair),
+        "share_of_raw": found.share,
+        "images_per_second": found.rates.end_to_end,
+        "num_probes": found.num_probes,
+        "closed_form_share_of_raw": exact,
+        "closed_form_images_per_second": rates_of(problem, two_formats(problem, *pair, exact)).end_to_end,
+    }

@@ -1,0 +1,99 @@
+"""The question a plan answers, in numbers: what images cost in each format, and what the machine and the user allow."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from penstock.codecs import parse_format
+from penstock.errors import ArgumentError
+from penstock.profile import Profile
+from penstock.types import Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Goals:
+    """What the user wants and has. None: as the profile says, or no limit."""
+
+    min_ms_ssim: float | None = None
+    """None allows only formats that give the pixels back; otherwise the worst that an average image may become."""
+    storage_bytes: int | None = None
+    memory_bytes: int | None = 0
+    """For the cache; None takes half of what the profile found."""
+    compute_rate: float | None = None
+    cores: float | None = None
+    disk_bytes_per_second: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Costs per sampled image (rows) and format (columns), and rates of the whole machine."""
+
+    formats: tuple[str, ...]
+    source: int
+    """The column of the format that keeps the source as it is."""
+    bytes: Floats
+    cpu_seconds: Floats
+    """Of decoding and transforming, on one core."""
+    num_samples: int
+    disk_bytes_per_second: float
+    seconds_per_read: float
+    """What a request costs the disk beside its bytes."""
+    cores: float
+    """What the cores do together, in cores that do not disturb each other."""
+    compute_rate: float
+    """Images per second that the model eats; infinite if unknown."""
+    memory_bytes: int
+    storage_bytes: float
+    read_cpu_seconds_per_byte: float = 0.0
+
+    @property
+    def cpu(self) -> Floats:
+        """CPU seconds of an image from disk to batch."""
+        seconds: Floats = self.cpu_seconds + self.read_cpu_seconds_per_byte * self.bytes
+        return seconds
+
+    @property
+    def memory_bytes_per_sample(self) -> float:
+        """The cache, divided among all samples."""
+        return self.memory_bytes / self.num_samples
+
+
+def make_problem(profile: Profile, goals: Goals) -> Problem:
+    """What a profile and a user's goals ask; ArgumentError if no measured format meets them."""
+    allowed = [name for name in profile.formats if _is_allowed(profile, name, goals)]
+    source = profile.dataset.source_format
+    if source not in allowed:
+        raise ArgumentError(
+            f"the profile has no figures for {source!r}, the format that keeps the source",
+            where="profile.formats",
+            fix="measure again with `penstock profile`",
+        )
+    cores = goals.cores if goals.cores is not None else float(profile.cores)
+    reads = profile.disk.reads_per_second.median
+    compute = goals.compute_rate or (profile.compute.median if profile.compute is not None else math.inf)
+    memory = goals.memory_bytes if goals.memory_bytes is not None else profile.memory_bytes // 2
+    return Problem(
+        formats=tuple(allowed),
+        source=allowed.index(source),
+        bytes=np.stack([profile.formats[name].bytes for name in allowed], axis=1),
+        cpu_seconds=np.stack([profile.formats[name].decode_seconds for name in allowed], axis=1),
+        num_samples=profile.dataset.num_samples,
+        disk_bytes_per_second=goals.disk_bytes_per_second or profile.disk.bytes_per_second.median,
+        seconds_per_read=1.0 / reads if reads > 0 else 0.0,
+        cores=profile.speedup(cores),
+        compute_rate=compute,
+        memory_bytes=memory,
+        storage_bytes=float(goals.storage_bytes) if goals.storage_bytes is not None else math.inf,
+        read_cpu_seconds_per_byte=profile.disk.cpu_seconds_per_byte,
+    )
+
+
+def _is_allowed(profile: Profile, name: str, goals: Goals) -> bool:
+    costs = profile.formats[name]
+    if costs.is_exact or name == profile.dataset.source_format:
+        return True
+    parse_format(name)
+    return goals.min_ms_ssim is not None and float(np.mean(costs.ms_ssim)) >= goals.min_ms_ssim

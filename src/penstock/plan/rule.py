@@ -1,0 +1,145 @@
+"""The rule that gives every image its cheapest format: prices, estimated costs, and a little chance.
+
+Where images differ, prices decide. Where they are alike (one size, one camera) all of them tie, and prices alone would
+send every one to the same format: a seeded draw, as wide as a sliver of a score, then deals them out, and an offset
+per format makes the shares those of the optimum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from penstock.chance import draw_uniform
+from penstock.documents import Document, Json
+from penstock.plan.solve import Prices
+from penstock.profile.estimate import Estimate
+from penstock.types import Floats, Integers
+
+FIRST_STREAM = 16
+"""Of `chance.draw`: format number f of a rule draws from stream 16 + f. Lower ones choose order and mixes."""
+
+
+@dataclass(frozen=True, slots=True)
+class FormatEstimate:
+    """What a rule believes of a format."""
+
+    bytes: Estimate
+    cpu_seconds: Estimate
+    offset: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Cheapest:
+    """The format of the lowest score.
+
+    score = per_byte · bytes + per_cpu_second · seconds + conversion (unless it is the source's) + offset + width · draw
+    """
+
+    prices: Prices
+    source_format: str
+    formats: Mapping[str, FormatEstimate]
+    width: float
+    seed: int = 0
+
+    def scores(self, pixels: Floats, source_bytes: Floats) -> Floats:
+        """Scores without the draw, a row per image."""
+        estimates = self.formats.values()
+        size = np.stack([estimate.bytes.of(pixels, source_bytes) for estimate in estimates], axis=1)
+        cpu = np.stack([estimate.cpu_seconds.of(pixels, source_bytes) for estimate in estimates], axis=1)
+        names = list(self.formats)
+        scores = self.prices.per_byte * size + self.prices.per_cpu_second * cpu
+        scores += [0.0 if name == self.source_format else self.prices.conversion for name in names]
+        scores += [estimate.offset for estimate in estimates]
+        return scores
+
+    def choose(self, ids: npt.ArrayLike, pixels: Floats, source_bytes: Floats) -> Integers:
+        """The number, in the order of `formats`, of each image's format."""
+        draws = [draw_uniform(self.seed, FIRST_STREAM + number, ids) for number in range(len(self.formats))]
+        scores = self.scores(pixels, source_bytes) + self.width * np.stack(draws, axis=1)
+        chosen: Integers = np.argmin(scores, axis=1).astype(np.int64)
+        return chosen
+
+    def as_dict(self) -> dict[str, Json]:
+        """As a plan writes it."""
+        return {
+            "prices": {
+                "per_byte": self.prices.per_byte,
+                "per_cpu_second": self.prices.per_cpu_second,
+                "conversion": self.prices.conversion,
+            },
+            "source_format": self.source_format,
+            "width": self.width,
+            "seed": self.seed,
+            "formats": {
+                name: {
+                    "bytes": estimate.bytes.as_dict(),
+                    "cpu_seconds": estimate.cpu_seconds.as_dict(),
+                    "offset": estimate.offset,
+                }
+                for name, estimate in self.formats.items()
+            },
+        }
+
+
+def read_cheapest(document: Document) -> Cheapest:
+    """The rule of a plan."""
+    prices = document.child("prices")
+    formats = {
+        name: FormatEstimate(
+            _read_estimate(item.child("bytes")), _read_estimate(item.child("cpu_seconds")), item.number("offset")
+        )
+        for name, item in document.children("formats")
+    }
+    if not formats:
+        raise document.refusal("formats is empty: the rule has nothing to choose from", "formats")
+    return Cheapest(
+        Prices(prices.number("per_byte"), prices.number("per_cpu_second"), prices.number("conversion")),
+        document.text("source_format"),
+        formats,
+        document.number("width", minimum=0),
+        document.integer("seed", 0),
+    )
+
+
+def calibrate(rule: Cheapest, shares: Mapping[str, float], pixels: Floats, source_bytes: Floats) -> Cheapest:
+    """The rule with the offsets at which such images fall into the formats at these shares.
+
+    Formats without a share leave the rule. Offsets are found one format at a time by bisection, the others held, until
+    they rest; the draws are those of made-up ids, many for each image, so that the shares hold for any number of them.
+    """
+    kept = {name: rule.formats[name] for name, share in shares.items() if share > 1e-4}
+    rule = Cheapest(rule.prices, rule.source_format, kept, rule.width, rule.seed)
+    if len(kept) == 1:
+        return rule
+    repeats = max(1, 4096 // len(pixels))
+    base = np.repeat(rule.scores(pixels, source_bytes), repeats, axis=0)
+    draws = [draw_uniform(rule.seed, FIRST_STREAM + number, np.arange(len(base))) for number in range(len(kept))]
+    scores = base + rule.width * np.stack(draws, axis=1)
+    wanted = np.array([shares[name] for name in kept])
+    offsets = _offsets(scores, wanted / wanted.sum())
+    placed = {
+        name: FormatEstimate(estimate.bytes, estimate.cpu_seconds, float(offset))
+        for (name, estimate), offset in zip(kept.items(), offsets, strict=True)
+    }
+    return Cheapest(rule.prices, rule.source_format, placed, rule.width, rule.seed)
+
+
+def _offsets(scores: Floats, wanted: Floats) -> Floats:
+    offsets = np.zeros(len(wanted))
+    for _ in range(30):
+        before = offsets.copy()
+        for number in range(1, len(wanted)):
+            others = np.delete(scores + offsets, number, axis=1).min(axis=1)
+            # Chosen where its score plus offset is below the best of the others: the share's quantile of the gap.
+            offsets[number] = np.quantile(others - scores[:, number], 1 - wanted[number])
+        if np.allclose(offsets, before, rtol=0, atol=1e-3 * np.ptp(scores)):
+            break
+    return offsets
+
+
+def _read_estimate(document: Document) -> Estimate:
+    return Estimate(*(document.number(name) for name in ("constant", "per_pixel", "per_source_byte", "relative_error")))

@@ -1,0 +1,5 @@
+"""What a machine and a dataset can do, measured: `profile.json`. Decides nothing."""
+
+from penstock.profile.values import Dataset, Disk, Figure, FormatCosts, Profile, SampledImage
+
+__all__ = ["Dataset", "Disk", "Figure", "FormatCosts", "Profile", "SampledImage"]

@@ -1,0 +1,59 @@
+"""Profiles come back from their document as they were."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from penstock.errors import ArgumentError
+from penstock.profile.values import read_profile, write_profile
+from tests.unit.plan.conftest import make_profile
+
+PROFILE = make_profile({"png": (1.0, 20.0), "raw": (3.0, 0.5)}, source="png", disk=1e9, spread=0.3)
+
+
+def test_a_profile_survives_its_document() -> None:
+    again = read_profile(write_profile(PROFILE))
+    assert again.images == PROFILE.images
+    assert again.disk == PROFILE.disk
+    assert again.dataset == PROFILE.dataset
+    for name, costs in PROFILE.formats.items():
+        np.testing.assert_array_equal(again.formats[name].bytes, costs.bytes)
+        np.testing.assert_array_equal(again.formats[name].psnr, costs.psnr)
+    assert write_profile(again) == write_profile(PROFILE)
+
+
+def test_estimates_follow_pixels_and_source_bytes() -> None:
+    size, _ = PROFILE.estimates("raw")
+    assert size.per_pixel == pytest.approx(3.0, rel=1e-2)
+    assert size.relative_error < 1e-2
+
+
+def test_more_cores_than_were_measured_go_on_at_the_last_slope() -> None:
+    assert PROFILE.speedup(1.5) == pytest.approx(1.5)
+    assert PROFILE.speedup(4) == pytest.approx(4)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "where"),
+    [
+        ("images", [], "penstock profile.images"),
+        ("formats.png.bytes", [1, 2], "penstock profile.formats.png.bytes"),
+        ("formats.png.bytes", "many", "penstock profile.formats.png.bytes"),
+        ("machine.cores", 0, "penstock profile.machine.cores"),
+        ("disk.bytes_per_second.median", -1, "penstock profile.disk.bytes_per_second.median"),
+        ("disk", None, "penstock profile.disk"),
+    ],
+)
+def test_a_damaged_profile_is_refused_with_the_place(path: str, value: object, where: str) -> None:
+    members = json.loads(write_profile(PROFILE))
+    *folders, name = path.split(".")
+    place = members
+    for folder in folders:
+        place = place[folder]
+    place[name] = value
+    with pytest.raises(ArgumentError) as refusal:
+        read_profile(json.dumps(members).encode())
+    assert refusal.value.where == where
