@@ -17,6 +17,7 @@
 #include "bindings/convert.h"
 #include "bindings/register.h"
 #include "codecs/decode.h"
+#include "codecs/embed.h"
 #include "codecs/jpeg.h"
 #include "codecs/jpeg_header.h"
 #include "codecs/libraries.h"
@@ -144,6 +145,19 @@ nb::bytes encode(nb::handle object, const std::string& codec_name, ParameterList
     return to_bytes(encoded);
 }
 
+// The file with a stored block of metadata in it, and the tags that its format cannot hold.
+std::pair<nb::bytes, std::vector<std::string>> embed(nb::handle object, nb::handle block_object) {
+    const BorrowedBytes data(object);
+    const BorrowedBytes block(block_object);
+    ByteBuffer file;
+    std::vector<std::string> dropped;
+    {
+        const nb::gil_scoped_release unlocked;
+        file = embed_metadata(data.view(), read_metadata_block(block.view()), dropped);
+    }
+    return {to_bytes(file), std::move(dropped)};
+}
+
 nb::bytes transcode_jpeg(nb::handle object, ParameterList parameters, std::uint64_t max_pixels) {
     const BorrowedBytes data(object);
     ByteBuffer encoded;
@@ -197,6 +211,9 @@ void register_codecs(nb::module_& module) {
                nb::sig("def decode_counted(data: penstock.types.Buffer, region: penstock.types.Region | None = None, "
                        "scale: int = 1, plain: bool = False) -> tuple[penstock.types.Pixels, int, int]"));
     module.def("encode", &encode, nb::arg("pixels"), nb::arg("codec"), nb::arg("parameters"));
+    module.def("embed_metadata", &embed, nb::arg("data"), nb::arg("block"),
+               nb::sig("def embed_metadata(data: penstock.types.Buffer, block: penstock.types.Buffer) -> "
+                       "tuple[bytes, list[str]]"));
     module.def("transcode_jpeg", &transcode_jpeg, nb::arg("data"), nb::arg("parameters"),
                nb::arg("max_pixels") = max_pixels);
     module.def("jpeg_restart_offsets", &jpeg_restart_offsets, nb::arg("data"));
