@@ -17,6 +17,7 @@ namespace {
 const char* class_name(ErrorCode code) {
     switch (static_cast<int>(code) / 100) {
         case 1: return "ArgumentError";
+        case 2: return "DatasetError";
         case 3: return "CodecError";
         case 4: return "StorageError";
         default: return "PenstockError";

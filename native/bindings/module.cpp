@@ -9,5 +9,6 @@ NB_MODULE(_native, module) {
     bindings::register_storage(module);
     bindings::register_engine(module);
     bindings::register_codec_batch(module);
+    bindings::register_records(module);
     bindings::register_synth(module);
 }

@@ -12,6 +12,7 @@ void register_pixels(nanobind::module_& module);
 void register_storage(nanobind::module_& module);
 void register_engine(nanobind::module_& module);
 void register_codec_batch(nanobind::module_& module);
+void register_records(nanobind::module_& module);
 void register_synth(nanobind::module_& module);
 
 }  // namespace penstock::bindings

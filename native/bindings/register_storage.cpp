@@ -45,6 +45,21 @@ nb::object read_whole(const nb::bytes& path) {
     return nb::bytes(PyBytes_AS_STRING(content), filled);
 }
 
+nb::object read_range(const nb::bytes& path, std::size_t offset, std::size_t length) {
+    const std::string name = path_of(path);
+    PyObject* content = PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(length));
+    if (content == nullptr) nb::raise_python_error();
+    const nb::object owner = nb::steal(content);
+    const std::span<std::uint8_t> target(reinterpret_cast<std::uint8_t*>(PyBytes_AS_STRING(content)), length);
+    std::size_t filled = 0;
+    {
+        const nb::gil_scoped_release unlocked;
+        filled = InputFile(name).read_at(offset, target);
+    }
+    if (filled == length) return owner;
+    return nb::bytes(PyBytes_AS_STRING(content), filled);
+}
+
 void write_whole(const nb::bytes& path, nb::handle object, bool durable) {
     const std::string name = path_of(path);
     const BorrowedBytes data(object);
@@ -56,6 +71,8 @@ void write_whole(const nb::bytes& path, nb::handle object, bool durable) {
 
 void register_storage(nb::module_& module) {
     module.def("read_file", &read_whole, nb::arg("path"), nb::sig("def read_file(path: bytes) -> bytes"));
+    module.def("read_range", &read_range, nb::arg("path"), nb::arg("offset"), nb::arg("length"),
+               nb::sig("def read_range(path: bytes, offset: int, length: int) -> bytes"));
     module.def("write_file", &write_whole, nb::arg("path"), nb::arg("data"), nb::arg("durable") = false,
                nb::sig("def write_file(path: bytes, data: penstock.types.Buffer, durable: bool = False) -> None"));
     module.def(

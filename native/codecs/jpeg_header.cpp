@@ -6,34 +6,11 @@
 #include "base/error.h"
 #include "codecs/codec.h"
 #include "codecs/exif.h"
+#include "codecs/jpeg_segments.h"
 
 namespace penstock::jpeg {
 
 namespace {
-
-enum Marker : std::uint8_t {
-    kTem = 0x01,
-    kSof0 = 0xC0,
-    kSof1 = 0xC1,
-    kSof2 = 0xC2,
-    kSof3 = 0xC3,
-    kDht = 0xC4,
-    kJpg = 0xC8,
-    kSof9 = 0xC9,
-    kSof10 = 0xCA,
-    kSof11 = 0xCB,
-    kDac = 0xCC,
-    kSof15 = 0xCF,
-    kRst0 = 0xD0,
-    kRst7 = 0xD7,
-    kSoi = 0xD8,
-    kEoi = 0xD9,
-    kSos = 0xDA,
-    kDri = 0xDD,
-    kApp0 = 0xE0,
-    kApp1 = 0xE1,
-    kApp14 = 0xEE,
-};
 
 constexpr std::string_view kRestore = "the file is damaged: restore it from its source";
 constexpr std::string_view kConvert = "convert it to 8-bit baseline or progressive JPEG";
@@ -43,70 +20,6 @@ constexpr std::string_view kConvert = "convert it to 8-bit baseline or progressi
 }
 
 std::uint32_t load_u16(const std::uint8_t* bytes) { return std::uint32_t{bytes[0]} << 8 | bytes[1]; }
-
-bool is_frame(std::uint8_t marker) {
-    return marker >= kSof0 && marker <= kSof15 && marker != kDht && marker != kJpg && marker != kDac;
-}
-
-bool stands_alone(std::uint8_t marker) { return marker == kTem || (marker >= kRst0 && marker <= kSoi); }
-
-/// A marker and the content of its segment, length field excluded.
-struct Segment {
-    std::uint8_t marker = 0;
-    std::size_t begin = 0;
-    ByteView content;
-};
-
-// Steps from segment to segment; bytes between them are skipped, as libjpeg skips them.
-class MarkerWalk {
-  public:
-    explicit MarkerWalk(ByteView data) : data_(data) {
-        if (data.size() < 2)
-            fail(ErrorCode::truncated, "jpeg data ends before its first marker", data.size(), kRestore);
-        if (data[0] != 0xFF || data[1] != kSoi) {
-            fail(ErrorCode::corrupt, "jpeg data does not start with FF D8", 0, "check that the file is a JPEG");
-        }
-    }
-
-    Segment next() {
-        const std::uint8_t marker = next_marker();
-        if (stands_alone(marker) || marker == kEoi) return {marker, position_, {}};
-        need(2);
-        const std::size_t length = load_u16(&data_[position_]);
-        if (length < 2) fail(ErrorCode::corrupt, "a jpeg segment claims a length below 2", position_, kRestore);
-        need(length);
-        const Segment segment{marker, position_, data_.subspan(position_ + 2, length - 2)};
-        position_ += length;
-        return segment;
-    }
-
-    [[nodiscard]] std::size_t position() const { return position_; }
-
-  private:
-    std::uint8_t next_marker() {
-        for (;;) {
-            const void* found = nullptr;
-            if (position_ < data_.size()) found = std::memchr(&data_[position_], 0xFF, data_.size() - position_);
-            if (found == nullptr) fail_truncated();
-            position_ = static_cast<std::size_t>(static_cast<const std::uint8_t*>(found) - data_.data());
-            while (position_ < data_.size() && data_[position_] == 0xFF) ++position_;
-            need(1);
-            const std::uint8_t marker = data_[position_++];
-            if (marker != 0) return marker;
-        }
-    }
-
-    void need(std::size_t bytes) const {
-        if (data_.size() - position_ < bytes) fail_truncated();
-    }
-
-    [[noreturn]] void fail_truncated() const {
-        fail(ErrorCode::truncated, "jpeg data ends inside its header", data_.size(), kRestore);
-    }
-
-    ByteView data_;
-    std::size_t position_ = 2;
-};
 
 /// What the segments before the scan said about colour.
 struct ColorHints {

@@ -1,12 +1,16 @@
 """Penstock keeps accelerators fed with images."""
 
 from penstock.codecs import ImageInfo, decode, encode, inspect
-from penstock.errors import ArgumentError, CodecError, PenstockError, SourceError, StorageError
+from penstock.errors import ArgumentError, CodecError, DatasetError, PenstockError, SourceError, StorageError
+from penstock.records import Dataset
+from penstock.records import open_dataset as open  # noqa: A004  # as users of h5py, zarr and safetensors write it
 from penstock.version import __version__
 
 __all__ = [
     "ArgumentError",
     "CodecError",
+    "Dataset",
+    "DatasetError",
     "ImageInfo",
     "PenstockError",
     "SourceError",
@@ -15,4 +19,5 @@ __all__ = [
     "decode",
     "encode",
     "inspect",
+    "open",
 ]

@@ -1,4 +1,8 @@
 from collections.abc import Sequence
+from typing import Annotated
+
+import numpy
+from numpy.typing import NDArray
 
 import penstock.types
 
@@ -43,6 +47,8 @@ def ms_ssim(a: penstock.types.Pixels, b: penstock.types.Pixels, max_value: float
 
 def read_file(path: bytes) -> bytes: ...
 
+def read_range(path: bytes, offset: int, length: int) -> bytes: ...
+
 def write_file(path: bytes, data: penstock.types.Buffer, durable: bool = False) -> None: ...
 
 def make_folders(path: bytes) -> None: ...
@@ -77,6 +83,29 @@ def encode_many(pool: ThreadPool, codec: str, parameters: Sequence[tuple[str, st
     """
     Encodes every image `passes` times on the pool, throws the files away, and gives (wall, CPU) seconds.
     """
+
+class SourceFiles:
+    def __init__(self, paths: Sequence[bytes]) -> None: ...
+
+class Target:
+    def __init__(self, codec: str, parameters: Sequence[tuple[str, str]], exact: bool, keep_variant: str, keep_quality: int, transcode: bool, palette_indices: bool, check: bool) -> None: ...
+
+class Building:
+    @property
+    def job(self) -> Job: ...
+
+    @property
+    def source_bytes(self) -> int: ...
+
+    @property
+    def stored_bytes(self) -> int: ...
+
+    @property
+    def num_shards(self) -> int: ...
+
+def build_shards(pool: ThreadPool, files: SourceFiles, ids: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], fields: Sequence[tuple[tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]], Target]], names: tuple[bytes, bytes, str], shards: tuple[int, int, bytes], skip_errors: bool, keep_source: bool) -> Building: ...
+
+def pixel_hash(pixels: penstock.types.Pixels) -> bytes: ...
 
 class SynthSpec:
     def __init__(self, width: int, height: int, num_classes: int, seed: int, variant: str, deep: bool) -> None: ...

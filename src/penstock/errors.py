@@ -2,6 +2,7 @@
 
 PenstockError
 ├── ArgumentError (also a ValueError)   1xx  a wrong argument, format text or option
+├── DatasetError                        2xx  a dataset that is damaged, or is none
 ├── CodecError                          3xx  data that cannot be decoded, pixels that cannot be encoded
 ├── StorageError (also an OSError)      4xx  a file that cannot be opened, read or written
 └── SourceError                         6xx  images to build from that are not laid out as their kind of source says
@@ -53,6 +54,10 @@ class ArgumentError(PenstockError, ValueError):
 
 class CodecError(PenstockError):
     """Data that cannot be decoded, or pixels that a format cannot hold."""
+
+
+class DatasetError(PenstockError):
+    """A dataset whose manifest, index or shards are damaged or missing, or that cannot be built as asked."""
 
 
 class StorageError(PenstockError, OSError):

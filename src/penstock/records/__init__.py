@@ -1,5 +1,17 @@
 """Datasets on disk: what a build writes and a loader reads. The layout is `spec/dataset.md`."""
 
+from penstock.records.dataset import Dataset, open_dataset
 from penstock.records.folder import FolderListing, list_folder
+from penstock.records.index import Locations, Segments
+from penstock.records.manifest import Field, Manifest
 
-__all__ = ["FolderListing", "list_folder"]
+__all__ = [
+    "Dataset",
+    "Field",
+    "FolderListing",
+    "Locations",
+    "Manifest",
+    "Segments",
+    "list_folder",
+    "open_dataset",
+]

@@ -13,6 +13,11 @@ def read_file(path: str | os.PathLike[str]) -> bytes:
     return _native.read_file(os.fsencode(path))
 
 
+def read_range(path: str | os.PathLike[str], offset: int, length: int) -> bytes:
+    """Bytes `offset` to `offset` + `length` of a file; fewer only if it ends before."""
+    return _native.read_range(os.fsencode(path), offset, length)
+
+
 def write_file(path: str | os.PathLike[str], data: Buffer, *, durable: bool = False) -> None:
     """Publish `data` at `path`: readers see what was there before, or all of it, never a part.
 

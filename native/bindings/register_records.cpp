@@ -1,0 +1,115 @@
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "bindings/codec_named.h"
+#include "bindings/convert.h"
+#include "bindings/register.h"
+#include "pixels/hash.h"
+#include "records/build.h"
+
+namespace penstock::bindings {
+
+namespace {
+
+template <typename Number>
+using Column = nb::ndarray<const Number, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using ParameterList = std::vector<std::pair<std::string, std::string>>;
+using PlaceColumns = std::tuple<Column<std::int32_t>, Column<std::int64_t>, Column<std::int64_t>>;
+
+std::string path_of(const nb::bytes& path) { return {path.c_str(), path.size()}; }
+
+std::shared_ptr<const SourceFiles> new_files(const std::vector<nb::bytes>& paths) {
+    std::vector<std::string> names;
+    names.reserve(paths.size());
+    for (const nb::bytes& path : paths) names.push_back(path_of(path));
+    return std::make_shared<const SourceFiles>(std::move(names));
+}
+
+std::vector<Place> places_of(const PlaceColumns& columns, std::size_t count, std::size_t num_files) {
+    const auto& [file, offset, length] = columns;
+    bool fits = file.size() == count && offset.size() == count && length.size() == count;
+    std::vector<Place> places(fits ? count : 0);
+    for (std::size_t i = 0; i < places.size(); ++i) {
+        places[i] = {file.data()[i], offset.data()[i], length.data()[i]};
+        fits = fits && places[i].file >= Place::kAbsent && places[i].file < static_cast<std::int64_t>(num_files) &&
+               places[i].offset >= 0 && places[i].length >= Place::kWhole;
+    }
+    if (fits) return places;
+    throw Error(ErrorCode::bad_argument, "places do not fit the samples and files", "places",
+                "give a file, an offset and a length for every sample");
+}
+
+void new_target(Target* self, const std::string& codec, ParameterList parameters, bool exact,
+                const std::string& keep_variant, int keep_quality, bool transcode, bool palette_indices, bool check) {
+    new (self) Target{codec.empty() ? nullptr : &codec_named(codec),
+                      Parameters(std::move(parameters)),
+                      exact,
+                      keep_variant,
+                      keep_quality,
+                      transcode,
+                      palette_indices,
+                      check};
+}
+
+Building build_shards(ThreadPool& pool, const std::shared_ptr<const SourceFiles>& files,
+                      const Column<std::int64_t>& ids, const std::vector<std::pair<PlaceColumns, Target>>& fields,
+                      const std::tuple<nb::bytes, nb::bytes, std::string>& names,
+                      const std::tuple<std::uint32_t, std::uint64_t, nb::bytes>& shards, bool skip_errors,
+                      bool keep_source) {
+    ShardBuild build;
+    build.files = files;
+    build.ids.assign(ids.data(), ids.data() + ids.size());
+    for (const auto& [places, target] : fields) {
+        build.fields.push_back({places_of(places, ids.size(), files->size()), target});
+    }
+    build.names = {path_of(std::get<0>(names)), path_of(std::get<1>(names)), std::get<2>(names),
+                   std::get<0>(shards),         std::get<1>(shards),         {}};
+    const nb::bytes& identity = std::get<2>(shards);
+    if (identity.size() != build.names.identity.size()) {
+        throw Error(ErrorCode::bad_argument, "an identity has 16 bytes", "identity", "pass 16 bytes");
+    }
+    std::memcpy(build.names.identity.data(), identity.c_str(), identity.size());
+    build.skip_errors = skip_errors;
+    build.keep_source = keep_source;
+    const nb::gil_scoped_release unlocked;
+    return start_build(pool, std::move(build));
+}
+
+nb::bytes pixel_hash(nb::handle object) {
+    const BorrowedPixels pixels(object, false);
+    const PixelHash hash = hash_pixels(pixels.view());
+    return nb::bytes(hash.data(), hash.size());
+}
+
+}  // namespace
+
+void register_records(nb::module_& module) {
+    nb::class_<SourceFiles>(module, "SourceFiles").def(nb::new_(&new_files), nb::arg("paths"));
+    nb::class_<Target>(module, "Target")
+        .def("__init__", &new_target, nb::arg("codec"), nb::arg("parameters"), nb::arg("exact"),
+             nb::arg("keep_variant"), nb::arg("keep_quality"), nb::arg("transcode"), nb::arg("palette_indices"),
+             nb::arg("check"));
+    nb::class_<Building>(module, "Building")
+        .def_ro("job", &Building::job)
+        .def_prop_ro("source_bytes", [](const Building& building) { return building.counters->source_bytes.load(); })
+        .def_prop_ro("stored_bytes", [](const Building& building) { return building.counters->stored_bytes.load(); })
+        .def_prop_ro("num_shards", [](const Building& building) { return building.counters->num_shards.load(); });
+    module.def("build_shards", &build_shards, nb::arg("pool"), nb::arg("files"), nb::arg("ids"), nb::arg("fields"),
+               nb::arg("names"), nb::arg("shards"), nb::arg("skip_errors"), nb::arg("keep_source"));
+    module.def("pixel_hash", &pixel_hash, nb::arg("pixels"),
+               nb::sig("def pixel_hash(pixels: penstock.types.Pixels) -> bytes"));
+}
+
+}  // namespace penstock::bindings

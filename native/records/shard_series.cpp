@@ -1,0 +1,132 @@
+#include "records/shard_series.h"
+
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "base/crc32c.h"
+#include "storage/file.h"
+
+namespace penstock {
+
+namespace {
+
+constexpr std::uint16_t kVersion = 1;
+constexpr std::uint16_t kKindRecords = 1;
+constexpr std::size_t kHeaderBytes = 64;
+
+// spec/dataset.md, "Shard".
+std::array<std::uint8_t, kHeaderBytes> shard_header(const ShardNames& names, std::uint32_t number) {
+    std::array<std::uint8_t, kHeaderBytes> header{};
+    const std::uint32_t alignment = kShardAlignment;
+    std::memcpy(&header[0], "PENSHARD", 8);
+    std::memcpy(&header[8], &kVersion, 2);
+    std::memcpy(&header[10], &kKindRecords, 2);
+    std::memcpy(&header[12], &alignment, 4);
+    std::memcpy(&header[16], names.identity.data(), names.identity.size());
+    std::memcpy(&header[32], &number, 4);
+    const std::uint32_t checksum = crc32c(ByteView(header).first(60));
+    std::memcpy(&header[60], &checksum, 4);
+    return header;
+}
+
+std::uint64_t aligned(std::uint64_t size) { return (size + kShardAlignment - 1) / kShardAlignment * kShardAlignment; }
+
+std::uint64_t stored_bytes(const Record& record) {
+    std::uint64_t sum = 0;
+    for (const StoredImage& field : record.fields) sum += aligned(field.bytes.size() + field.metadata.size());
+    return sum;
+}
+
+Row row_of(const StoredImage& image, std::int64_t id, std::size_t field, std::uint64_t offset) {
+    Row row;
+    row.id = id;
+    row.offset = static_cast<std::int64_t>(offset);
+    row.length = static_cast<std::int64_t>(image.bytes.size());
+    row.width = image.shape.width;
+    row.height = image.shape.height;
+    row.checksum = image.checksum;
+    row.metadata_length = static_cast<std::uint32_t>(image.metadata.size());
+    row.pixels = image.pixels;
+    image.codec->name().copy(row.codec.data(), row.codec.size());
+    row.field = static_cast<std::uint16_t>(field);
+    row.origin = static_cast<std::uint8_t>(image.origin);
+    row.channels = image.shape.channels;
+    row.bits = static_cast<std::uint8_t>(8 * image.shape.sample_bytes);
+    row.orientation = image.orientation;
+    row.has_pixels = image.has_pixels ? 1 : 0;
+    return row;
+}
+
+}  // namespace
+
+ShardSeries::ShardSeries(ShardNames names, std::shared_ptr<BuildCounters> counters)
+    : names_(std::move(names)), counters_(std::move(counters)), number_(names_.first_number) {}
+
+void ShardSeries::add(Record record) {
+    const bool is_skipped = record.fields.empty();
+    if (open_ != nullptr && !is_skipped && open_->notes.num_records != 0 &&
+        open_->file.size() + stored_bytes(record) > names_.shard_bytes) {
+        end();
+    }
+    if (open_ == nullptr) begin();
+    ++open_->notes.num_samples;
+    if (is_skipped) {
+        open_->notes.skips.push_back({record.id, std::move(record.problem)});
+    } else {
+        append(record);
+    }
+}
+
+void ShardSeries::append(const Record& record) {
+    ShardNotes& notes = open_->notes;
+    for (std::size_t i = 0; i < record.fields.size(); ++i) {
+        const StoredImage& image = record.fields[i];
+        if (image.codec == nullptr) continue;
+        open_->file.pad_to(kShardAlignment);
+        notes.rows.push_back(row_of(image, record.id, i, open_->file.size()));
+        open_->file.append(image.bytes.view());
+        open_->file.append(image.metadata.view());
+        for (const std::string& tag : image.metadata_kept) ++notes.metadata_kept[tag];
+        for (const std::string& tag : image.metadata_dropped) ++notes.metadata_dropped[tag];
+        counters_->stored_bytes.fetch_add(image.bytes.size() + image.metadata.size(), std::memory_order_relaxed);
+    }
+    ++notes.num_records;
+}
+
+void ShardSeries::finish() {
+    if (open_ != nullptr) end();
+    wait_for_publishing();
+}
+
+void ShardSeries::begin() {
+    open_ = std::make_shared<Open>(names_.work_folder + "/" + name(number_, ".part"));
+    open_->file.append(shard_header(names_, number_));
+}
+
+void ShardSeries::end() {
+    open_->file.pad_to(kShardPadding);
+    open_->notes.shard_bytes = open_->file.size();
+    open_->notes.shard_checksum = open_->file.checksum();
+    wait_for_publishing();
+    const std::string shard = names_.shards_folder + "/" + name(number_, ".shard");
+    const std::string rows = names_.work_folder + "/" + name(number_, ".rows");
+    publishing_ = publisher_.run(1, [shard, rows, open = std::move(open_), counters = counters_](std::size_t) {
+        open->file.publish(shard);
+        write_file(rows, serialise(open->notes).view(), Durability::power_cut);
+        counters->num_shards.fetch_add(1, std::memory_order_relaxed);
+    });
+    open_ = nullptr;
+    ++number_;
+}
+
+void ShardSeries::wait_for_publishing() {
+    if (publishing_ != nullptr) std::exchange(publishing_, nullptr)->finish();
+}
+
+std::string ShardSeries::name(std::uint32_t number, const char* extension) const {
+    const std::string digits = std::to_string(number);
+    return names_.stem + "-" + std::string(digits.size() < 5 ? 5 - digits.size() : 0, '0') + digits + extension;
+}
+
+}  // namespace penstock

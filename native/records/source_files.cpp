@@ -1,0 +1,51 @@
+#include "records/source_files.h"
+
+#include <utility>
+
+#include "base/error.h"
+
+namespace penstock {
+
+namespace {
+
+constexpr std::size_t kMostKeptOpen = 256;
+
+}  // namespace
+
+SourceFiles::SourceFiles(std::vector<std::string> paths) : paths_(std::move(paths)) {
+    if (paths_.size() <= kMostKeptOpen) kept_open_.resize(paths_.size());
+}
+
+std::shared_ptr<const InputFile> SourceFiles::opened(std::int32_t file) const {
+    const auto index = static_cast<std::size_t>(file);
+    if (kept_open_.empty()) return std::make_shared<const InputFile>(paths_[index]);
+    const std::lock_guard lock(mutex_);
+    if (kept_open_[index] == nullptr) kept_open_[index] = std::make_shared<const InputFile>(paths_[index]);
+    return kept_open_[index];
+}
+
+ByteBuffer SourceFiles::read(const Place& place) const {
+    const std::shared_ptr<const InputFile> file = opened(place.file);
+    const auto offset = static_cast<std::size_t>(place.offset);
+    const std::size_t rest = file->size() > offset ? file->size() - offset : 0;
+    const std::size_t wanted = place.length == Place::kWhole ? rest : static_cast<std::size_t>(place.length);
+    if (wanted > rest) {
+        throw Error(ErrorCode::truncated,
+                    "the file ends at byte " + std::to_string(file->size()) + ", before the image in it",
+                    describe(place), "the source changed or is damaged: restore it, then build again");
+    }
+    ByteBuffer bytes(wanted);
+    bytes.resize(file->read_at(offset, {bytes.data(), wanted}));
+    if (bytes.size() < wanted) {
+        throw Error(ErrorCode::truncated, "the file became shorter while it was read", describe(place),
+                    "leave the source alone while it is read, then build again");
+    }
+    return bytes;
+}
+
+std::string SourceFiles::describe(const Place& place) const {
+    const std::string& path = paths_[static_cast<std::size_t>(place.file)];
+    return place.offset == 0 ? path : path + ", byte " + std::to_string(place.offset);
+}
+
+}  // namespace penstock

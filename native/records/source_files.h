@@ -1,0 +1,46 @@
+// The files that a build reads images from: many small ones, or a few large ones that are entered by offset.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/buffer.h"
+#include "storage/file.h"
+
+namespace penstock {
+
+/// Where the bytes of an image lie.
+struct Place {
+    static constexpr std::int32_t kAbsent = -1;
+    static constexpr std::int64_t kWhole = -1;
+
+    std::int32_t file = kAbsent;
+    std::int64_t offset = 0;
+    std::int64_t length = kWhole;
+};
+
+/// A table of paths. Few files are kept open, many are opened as they are needed. Safe from many threads.
+class SourceFiles {
+  public:
+    explicit SourceFiles(std::vector<std::string> paths);
+
+    /// The bytes at a place. Throws `open_failed` or `read_failed`, and `truncated` if the file ends before its end.
+    [[nodiscard]] ByteBuffer read(const Place& place) const;
+
+    /// A place for people: the path, and the byte if the place is inside the file.
+    [[nodiscard]] std::string describe(const Place& place) const;
+
+    [[nodiscard]] std::size_t size() const noexcept { return paths_.size(); }
+
+  private:
+    [[nodiscard]] std::shared_ptr<const InputFile> opened(std::int32_t file) const;
+
+    std::vector<std::string> paths_;
+    mutable std::mutex mutex_;
+    mutable std::vector<std::shared_ptr<const InputFile>> kept_open_;  // empty if there are too many
+};
+
+}  // namespace penstock

@@ -1,0 +1,108 @@
+#include "records/store.h"
+
+#include <cstring>
+#include <utility>
+
+#include "base/crc32c.h"
+#include "base/error.h"
+#include "codecs/decode.h"
+#include "codecs/jpeg.h"
+#include "codecs/jpeg_quality.h"
+#include "codecs/png_chunks.h"
+#include "codecs/table.h"
+
+namespace penstock {
+
+namespace {
+
+const Codec& codec_of(ByteView data) {
+    const Codec* codec = sniff_codec(data);
+    if (codec != nullptr) return *codec;
+    throw Error(ErrorCode::unknown_format,
+                data.empty() ? "the file is empty" : "the content is of no known image format", "byte 0",
+                "remove the file, or convert it to PNG or JPEG");
+}
+
+OwnedImage decode_whole(const Codec& codec, ByteView data, bool palette_indices, std::uint64_t max_pixels) {
+    DecodeOptions options;
+    options.palette_indices = palette_indices;
+    options.max_pixels = max_pixels;
+    const DecodePlan plan = plan_decode(codec, data, options);
+    OwnedImage image(plan.shape, BufferPool::shared());
+    decode_image(codec, data, plan, image.view());
+    return image;
+}
+
+bool are_equal(const OwnedImage& one, const OwnedImage& other) {
+    if (!(one.shape() == other.shape())) return false;
+    return std::memcmp(one.view().data, other.view().data, one.shape().bytes()) == 0;
+}
+
+void check_equal(const OwnedImage& source, const Codec& codec, ByteView stored, std::uint64_t max_pixels) {
+    if (are_equal(source, decode_whole(codec, stored, false, max_pixels))) return;
+    throw Error(ErrorCode::corrupt, std::string(codec.name()) + " did not give back the pixels that it was given",
+                "comparison with the source", "this is a mistake in Penstock: report it with the image");
+}
+
+// What can be said of bytes that are stored as they are, without decoding them.
+void check_kept(const Codec& codec, ByteView data) {
+    if (codec.name() == "png") {
+        (void)png::read_chunks(data, true);
+    } else if (codec.name() == "jpeg") {
+        jpeg::check_end(data);
+    }
+}
+
+bool is_wanted_already(const Codec& codec, const ImageInfo& info, ByteView data, const Target& target) {
+    if (target.codec == nullptr) return true;
+    if (&codec != target.codec) return false;
+    if (codec.name() == "jpeg") return jpeg::is_at_most(data, target.keep_quality);
+    return target.keep_variant == "*" || (!target.keep_variant.empty() && target.keep_variant == info.variant);
+}
+
+void transcode(const Target& target, std::uint64_t max_pixels, StoredImage& image) {
+    ByteBuffer coded = jpeg::transcode(image.bytes.view(), target.parameters, max_pixels);
+    if (target.check) {
+        const OwnedImage pixels = decode_whole(*image.codec, image.bytes.view(), false, max_pixels);
+        check_equal(pixels, *image.codec, coded.view(), max_pixels);
+    }
+    image.bytes = std::move(coded);
+    image.origin = Origin::transcoded;
+}
+
+void encode(const Target& target, std::uint64_t max_pixels, StoredImage& image) {
+    const OwnedImage pixels = decode_whole(*image.codec, image.bytes.view(), target.palette_indices, max_pixels);
+    image.bytes = target.codec->encode(pixels.view(), target.parameters);
+    image.shape = pixels.shape();
+    image.codec = target.codec;
+    image.origin = Origin::encoded;
+    if (!target.exact) return;
+    image.pixels = hash_pixels(pixels.view());
+    image.has_pixels = true;
+    if (target.check) check_equal(pixels, *target.codec, image.bytes.view(), max_pixels);
+}
+
+}  // namespace
+
+StoredImage store_image(ByteBuffer source, const Target& target, std::uint64_t max_pixels) {
+    StoredImage image;
+    image.bytes = std::move(source);
+    const ByteView data = image.bytes.view();
+    image.codec = &codec_of(data);
+    const ImageInfo info = inspect_image(*image.codec, data, max_pixels);
+    image.shape = info.shape;
+    image.orientation = info.orientation;
+    if (is_wanted_already(*image.codec, info, data, target)) {
+        if (target.transcode) {
+            transcode(target, max_pixels, image);
+        } else {
+            check_kept(*image.codec, data);
+        }
+    } else {
+        encode(target, max_pixels, image);
+    }
+    image.checksum = crc32c(image.bytes.view());
+    return image;
+}
+
+}  // namespace penstock

@@ -1,0 +1,77 @@
+#include "storage/append_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <utility>
+
+#include "base/crc32c.h"
+#include "base/error.h"
+#include "storage/system_error.h"
+
+namespace penstock {
+
+namespace {
+
+constexpr std::size_t kCollectBytes = std::size_t{1} << 20;
+
+void write_all(int descriptor, ByteView bytes, const std::string& path) {
+    while (!bytes.empty()) {
+        const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
+        if (written < 0 && errno == EINTR) continue;
+        if (written < 0) throw_storage_error(ErrorCode::write_failed, "write the file", path, errno);
+        bytes = bytes.subspan(static_cast<std::size_t>(written));
+    }
+}
+
+}  // namespace
+
+AppendFile::AppendFile(std::string path) : path_(std::move(path)) {
+    do descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    while (descriptor_ < 0 && errno == EINTR);
+    if (descriptor_ < 0) throw_storage_error(ErrorCode::open_failed, "create the file", path_, errno);
+}
+
+AppendFile::~AppendFile() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+void AppendFile::append(ByteView bytes) {
+    checksum_ = crc32c(bytes, checksum_);
+    size_ += bytes.size();
+    if (pending_.size() + bytes.size() < kCollectBytes) {
+        pending_.append(bytes.data(), bytes.size());
+        return;
+    }
+    flush();
+    write_all(descriptor_, bytes, path_);
+}
+
+void AppendFile::pad_to(std::size_t alignment) {
+    static constexpr std::array<std::uint8_t, 4096> zeros{};
+    for (std::size_t missing = (alignment - size_ % alignment) % alignment; missing != 0;) {
+        const std::size_t count = std::min(missing, zeros.size());
+        append(ByteView(zeros).first(count));
+        missing -= count;
+    }
+}
+
+void AppendFile::flush() {
+    write_all(descriptor_, pending_.view(), path_);
+    pending_.resize(0);
+}
+
+void AppendFile::publish(const std::string& path) {
+    flush();
+    if (::fsync(descriptor_) != 0 || ::close(std::exchange(descriptor_, -1)) != 0) {
+        throw_storage_error(ErrorCode::write_failed, "write the file", path_, errno);
+    }
+    if (::rename(path_.c_str(), path.c_str()) != 0) {
+        throw_storage_error(ErrorCode::write_failed, "put the file in its place", path, errno);
+    }
+}
+
+}  // namespace penstock

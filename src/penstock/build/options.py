@@ -1,0 +1,59 @@
+"""What a build can be asked for beside its mix."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from penstock.codecs import Format, parse_format
+from penstock.errors import ArgumentError
+
+DEFAULT_SHARD_BYTES = 256 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class BuildOptions:
+    """Options that decide what is written. Threads and paths are none: they change no byte."""
+
+    seed: int = 0
+    runs: int = 1
+    """Neighbours of the source that stay together on disk."""
+    shard_bytes: int = DEFAULT_SHARD_BYTES
+    check: bool = True
+    """Decode what was encoded without loss, and compare it with the source before it is committed."""
+    skip_errors: bool = False
+    """Leave out samples that cannot be read or decoded, and list them in the manifest."""
+    keep_source: bool = False
+    """Store the source's bytes of `image` beside the chosen format, as the field `source`."""
+    formats: Mapping[str, str] = field(default_factory=dict)
+    """Formats of further image fields (`mask`); one that is not named keeps the source's bytes."""
+    source_kind: str = ""
+    """Kind of the source; "" lets it be recognised."""
+
+    def field_formats(self) -> dict[str, Format]:
+        """The formats, parsed."""
+        return {name: parse_format(text) for name, text in self.formats.items()}
+
+    def check_values(self) -> None:
+        """Refuse what makes no sense."""
+        if self.runs < 1:
+            raise ArgumentError(f"runs of {self.runs} samples", where="runs", fix="use 1 or more", code=130)
+        if self.shard_bytes < 4096:
+            raise ArgumentError(
+                f"a shard of {self.shard_bytes} bytes is too small",
+                where="shard size",
+                fix="use 4096 or more",
+                code=130,
+            )
+
+    def recipe(self) -> dict[str, object]:
+        """The members of a manifest's recipe."""
+        return {
+            "seed": self.seed,
+            "runs": self.runs,
+            "shard_bytes": self.shard_bytes,
+            "check": self.check,
+            "on_error": "skip" if self.skip_errors else "fail",
+            "keep_source": self.keep_source,
+            "formats": {name: str(format) for name, format in sorted(self.field_formats().items())},
+        }

@@ -1,0 +1,220 @@
+"""The index of a dataset, as plain arrays: no Python object per sample. Layout: spec/dataset.md, "index.parquet"."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from penstock import _native
+from penstock.errors import DatasetError
+from penstock.records.manifest import Field, Manifest, checksum_text
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+NUMBERS = {
+    "offset": np.int64,
+    "length": np.int64,
+    "width": np.int32,
+    "height": np.int32,
+    "channels": np.uint8,
+    "bits": np.uint8,
+    "orientation": np.uint8,
+    "checksum": np.uint32,
+    "metadata_length": np.int32,
+}
+"""Columns of an image field that become arrays as they are; 0 where the field is absent."""
+
+COLUMNS = ("format", "shard", *NUMBERS, "kept", "pixels", "segments")
+"""All columns of an image field F, each named F.column."""
+
+HEADER_BYTES = 64
+"""Of a shard: no record begins before."""
+
+
+@dataclass(frozen=True)
+class Locations:
+    """Where the bytes of one image field lie, as arrays by id, and what they decode to.
+
+    `format` and `shard` are indices into `formats` and `shard_files`; both are -1 where a sample has no such image, and
+    every number is 0 there.
+    """
+
+    formats: tuple[str, ...]
+    shard_files: tuple[str, ...]
+    """Relative to the dataset's folder."""
+    shard_bytes: npt.NDArray[np.int64]
+    format: npt.NDArray[np.int32]
+    shard: npt.NDArray[np.int32]
+    offset: npt.NDArray[np.int64]
+    length: npt.NDArray[np.int64]
+    width: npt.NDArray[np.int32]
+    height: npt.NDArray[np.int32]
+    channels: npt.NDArray[np.uint8]
+    bits: npt.NDArray[np.uint8]
+    orientation: npt.NDArray[np.uint8]
+    checksum: npt.NDArray[np.uint32]
+    metadata_length: npt.NDArray[np.int32]
+    segments: Segments | None
+    """None if every image is in one piece."""
+
+    def __len__(self) -> int:
+        return len(self.offset)
+
+
+@dataclass(frozen=True)
+class Segments:
+    """Pieces of images that are stored interleaved: image i has pieces `begin[i]` to `begin[i + 1]`; none if whole."""
+
+    begin: npt.NDArray[np.int64]
+    offset: npt.NDArray[np.int64]
+    length: npt.NDArray[np.int64]
+
+
+class Index:
+    """An opened index. Columns are decoded when they are first asked for."""
+
+    def __init__(self, data: bytes, manifest: Manifest, where: str) -> None:
+        """`data` is the file; its checksum must be the manifest's."""
+        entry = manifest.index
+        if len(data) != entry.bytes:
+            _refuse(f"the index has {len(data)} bytes, the manifest says {entry.bytes}", where)
+        if checksum_text(_native.crc32c(data)) != entry.checksum:
+            _refuse("the index does not match the checksum in the manifest", where)
+        self._data = data
+        self._manifest = manifest
+        self._where = where
+        names = self._open([]).schema_arrow.names
+        missing = [name for name in _needed_columns(manifest) if name not in names]
+        if missing:
+            _refuse(f"the index has no column '{missing[0]}'", where)
+        num_rows = self._file.metadata.num_rows
+        if num_rows != manifest.num_samples:
+            _refuse(f"the index has {num_rows} rows, the manifest says {manifest.num_samples}", where)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Names and types of the columns."""
+        return self._file.schema_arrow
+
+    def table(self, columns: Sequence[str] | None = None) -> pa.Table:
+        """Columns as Arrow; strings but `key` as dictionaries."""
+        import pyarrow as pa
+
+        try:
+            return self._file.read(columns=None if columns is None else list(columns))
+        except (pa.ArrowException, OSError) as error:
+            _refuse(f"the index cannot be read: {error}", self._where)
+
+    def column(self, name: str) -> pa.Array:
+        """One column as one Arrow array."""
+        return one_chunk(self.table([name]).column(0))
+
+    def locations(self, field: Field) -> Locations:
+        """Where the images of a field are; every value checked against the shards."""
+        wanted = [f"{field.name}.{name}" for name in ("format", "shard", *NUMBERS, "segments")]
+        table = self.table(wanted)
+        columns = {name.removeprefix(f"{field.name}."): one_chunk(table.column(name)) for name in wanted}
+        shards = self._manifest.shards
+        files = tuple(shard.file for shard in shards)
+        numbers = {name: numbers_of(columns[name], dtype) for name, dtype in NUMBERS.items()}
+        found = Locations(
+            formats=field.formats,
+            shard_files=files,
+            shard_bytes=np.array([shard.bytes for shard in shards], np.int64),
+            format=self._codes(columns["format"], field.formats, f"{field.name}.format"),
+            shard=self._codes(columns["shard"], files, f"{field.name}.shard"),
+            segments=_segments(columns["segments"]),
+            **numbers,
+        )
+        self._check(found, field)
+        return found
+
+    @cached_property
+    def _file(self) -> pa.parquet.ParquetFile:
+        names = [f"{field.name}.{name}" for field in self._manifest.image_fields for name in ("format", "shard")]
+        return self._open([*names, "split"] if self._manifest.splits else names)
+
+    def _open(self, dictionaries: list[str]) -> pa.parquet.ParquetFile:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        try:
+            return pq.ParquetFile(pa.BufferReader(self._data), read_dictionary=dictionaries)
+        except (pa.ArrowException, OSError) as error:
+            _refuse(f"the index is no Parquet file: {error}", self._where)
+
+    def _codes(self, column: pa.Array, names: tuple[str, ...], name: str) -> npt.NDArray[np.int32]:
+        """A dictionary column as indices into `names`; -1 for null."""
+        positions = {text: number for number, text in enumerate(names)}
+        try:
+            table = [positions[text] for text in column.dictionary.to_pylist()]
+        except KeyError as error:
+            _refuse(f"column '{name}' holds '{error.args[0]}', which the manifest does not list", self._where)
+        codes = numbers_of(column.indices, np.int32, absent=-1)
+        found: npt.NDArray[np.int32] = np.array([*table, -1], np.int32)[codes]
+        return found
+
+    def _check(self, found: Locations, field: Field) -> None:
+        """That all bytes lie inside their shards, behind the header."""
+        present = found.shard >= 0
+        if not np.array_equal(present, found.format >= 0):
+            self._refuse_row(field, present != (found.format >= 0), "has a shard without a format, or the reverse")
+        if field.name == "image" and not present.all():
+            self._refuse_row(field, ~present, "has no image")
+        limits = np.append(found.shard_bytes, 0)[found.shard]
+        if found.segments is None:
+            ends = found.offset + found.length + found.metadata_length
+            wrong = (found.offset < HEADER_BYTES) | (found.length < 0) | (found.metadata_length < 0) | (ends > limits)
+            wrong &= present
+            if wrong.any():
+                self._refuse_row(field, wrong, "does not lie inside its shard")
+
+    def _refuse_row(self, field: Field, wrong: npt.NDArray[np.bool_], what: str) -> NoReturn:
+        _refuse(f"sample {int(np.argmax(wrong))}, field '{field.name}': {what}", self._where)
+
+
+def one_chunk(column: pa.ChunkedArray) -> pa.Array:
+    """A column in one piece, so that its buffers are arrays."""
+    import pyarrow as pa
+
+    if column.num_chunks == 1:
+        return column.chunk(0)
+    if pa.types.is_dictionary(column.type):
+        column = column.unify_dictionaries()
+    return column.combine_chunks()
+
+
+def numbers_of(column: pa.Array, dtype: npt.DTypeLike, absent: int = 0) -> npt.NDArray[Any]:
+    """An Arrow column of numbers as a NumPy array, `absent` in place of null."""
+    if column.null_count:
+        column = column.fill_null(absent)
+    found: npt.NDArray[Any] = column.to_numpy(zero_copy_only=False).astype(dtype, copy=False)
+    return found
+
+
+def _segments(column: pa.Array) -> Segments | None:
+    if column.null_count == len(column):
+        return None
+    import pyarrow.compute as pc
+
+    lengths = numbers_of(pc.list_value_length(column), np.int64)
+    begin = np.concatenate([[0], np.cumsum(lengths)])
+    flat = numbers_of(column.flatten(), np.int64)
+    return Segments(begin // 2, flat[0::2], flat[1::2])
+
+
+def _needed_columns(manifest: Manifest) -> list[str]:
+    needed = ["id", "key", *(["split"] if manifest.splits else [])]
+    for field in manifest.fields:
+        needed += [f"{field.name}.{name}" for name in COLUMNS] if field.is_image else [field.name]
+    return needed
+
+
+def _refuse(what: str, where: str) -> NoReturn:
+    raise DatasetError(what, where=where, fix="restore the file from a copy, or build the dataset again", code=220)
