@@ -1,0 +1,20 @@
+"""Which sample comes when, for which rank: pure functions of seed, epoch and dataset. No clock, no file, no thread."""
+
+from penstock.order.epochs import EpochOrder, Order
+from penstock.order.lanes import MOST_LANES, choose_lanes
+from penstock.order.ranks import Batches
+from penstock.order.schedule import Schedule, Stretch
+from penstock.order.state import State
+from penstock.order.window import Window
+
+__all__ = [
+    "MOST_LANES",
+    "Batches",
+    "EpochOrder",
+    "Order",
+    "Schedule",
+    "State",
+    "Stretch",
+    "Window",
+    "choose_lanes",
+]

@@ -1,0 +1,157 @@
+"""The order of samples: a function of (seed, epoch, dataset, window), which never looks at memory, threads or ranks."""
+
+from __future__ import annotations
+
+from copy import copy
+from functools import cached_property
+from hashlib import blake2b
+
+import numpy as np
+import numpy.typing as npt
+
+from penstock.errors import ArgumentError
+from penstock.order.lanes import MOST_LANES, Lanes, choose_lanes
+from penstock.order.permutation import Indices
+from penstock.order.window import Window
+
+
+class Order:
+    """Which sample comes when.
+
+    `formats` holds, for every sample of the dataset, the number of its format; `selection`, ascending, the samples to
+    take (all, if absent). `lanes` is what the manifest records; a small selection gets fewer. `shuffle=False` gives the
+    samples in ascending order, every epoch.
+
+    >>> order = Order(np.zeros(1000, np.uint8), seed=7)
+    >>> epoch = order.epoch(0)
+    >>> batch = epoch.take(range(640, 704))  # by position, in any part of the epoch
+    >>> sorted(epoch.take(range(1000)).tolist()) == list(range(1000))
+    True
+    """
+
+    def __init__(
+        self,
+        formats: npt.NDArray[np.integer],
+        *,
+        seed: int = 0,
+        selection: npt.NDArray[np.integer] | None = None,
+        lanes: int = MOST_LANES,
+        window: Window | None = None,
+        shuffle: bool = True,
+    ) -> None:
+        _check(formats, seed, selection, lanes)
+        self.seed = seed
+        self.window = window
+        self.shuffle = shuffle
+        self.selection = np.arange(len(formats)) if selection is None else np.array(selection, np.int64)
+        self.formats = formats if selection is None else formats[self.selection]
+        self.num_samples = len(self.selection)
+        self.lanes = choose_lanes(self.num_samples, lanes)
+
+    def with_options(self, *, seed: int, lanes: int, window: Window | None, shuffle: bool) -> Order:
+        """Another order of the same samples."""
+        order = copy(self)
+        for computed in ("dealt",):
+            vars(order).pop(computed, None)
+        order.seed, order.window, order.shuffle = seed, window, shuffle
+        order.lanes = choose_lanes(order.num_samples, lanes)
+        return order
+
+    def epoch(self, epoch: int) -> EpochOrder:
+        """The order of one epoch. Costs nothing until samples are taken."""
+        if epoch < 0 or epoch >= 2**64:
+            raise ArgumentError(f"there is no epoch {epoch}", where="epoch", fix="count from 0", code=100)
+        return EpochOrder(self, epoch)
+
+    @cached_property
+    def dealt(self) -> Lanes:
+        """The samples in their lanes."""
+        members = [self.selection[self.formats == number] for number in np.unique(self.formats)]
+        return Lanes(members, self.lanes, self.seed, self.window)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A digest of the selected samples and their formats: another selection or mix has another order."""
+        digest = blake2b(digest_size=12)
+        digest.update(self.selection.astype("<i8").data)
+        digest.update(self.formats.astype("<i4").data)
+        return digest.hexdigest()
+
+
+class EpochOrder:
+    """Position → sample, for one epoch. Computes the lanes that are asked for, once. Not for two threads at a time."""
+
+    def __init__(self, order: Order, epoch: int) -> None:
+        self.order = order
+        self.epoch = epoch
+        self.num_samples = order.num_samples
+
+    def take(self, positions: range) -> Indices:
+        """The samples at a range of positions, ascending."""
+        begin, stride = positions.start, positions.step
+        if len(positions):
+            self._check_positions(begin, positions[-1])
+        if not self.order.shuffle:
+            return self.order.selection[begin : positions.stop : stride]
+        if not len(positions) or self.order.lanes % stride:
+            return self.at(np.arange(begin, positions.stop, stride))
+        num_lanes = self.order.lanes // stride
+        self._prepare(np.arange(begin, positions.stop, stride)[:num_lanes] % self.order.lanes)
+        steps = slice(begin // self.order.lanes, positions[-1] // self.order.lanes + 1)
+        in_turn: npt.NDArray[np.integer] = self._table[begin % stride :: stride, steps].T.reshape(-1)
+        skipped = begin % self.order.lanes // stride
+        return in_turn[skipped : skipped + len(positions)].astype(np.int64)
+
+    def at(self, positions: npt.NDArray[np.integer]) -> Indices:
+        """The samples at any positions."""
+        if positions.size:
+            self._check_positions(int(positions.min()), int(positions.max()))
+        if not self.order.shuffle:
+            return self.order.selection.take(positions)
+        steps, lanes = np.divmod(positions, self.order.lanes)
+        self._prepare(lanes)
+        samples: Indices = self._table[lanes, steps].astype(np.int64)
+        return samples
+
+    def _check_positions(self, least: int, most: int) -> None:
+        if least < 0 or most >= self.num_samples:
+            raise ArgumentError(
+                f"positions {least} to {most} of an epoch of {self.num_samples} samples",
+                where="positions",
+                fix="ask for positions inside the epoch",
+                code=100,
+            )
+
+    @cached_property
+    def _table(self) -> npt.NDArray[np.integer]:
+        """A row per lane, a column per step; filled lane by lane."""
+        small = self.order.selection[-1:].max(initial=0) < 2**31
+        return np.empty((self.order.lanes, self.order.dealt.height), np.int32 if small else np.int64)
+
+    @cached_property
+    def _ready(self) -> npt.NDArray[np.bool_]:
+        return np.zeros(self.order.lanes, bool)
+
+    def _prepare(self, lanes: Indices) -> None:
+        for lane in np.unique(lanes[~self._ready[lanes]]).tolist():
+            samples = self.order.dealt.shuffled(self.epoch, lane)
+            self._table[lane, : len(samples)] = samples
+            self._ready[lane] = True
+
+
+def _check(formats: npt.NDArray[np.integer], seed: int, selection: npt.NDArray[np.integer] | None, lanes: int) -> None:
+    if not 0 <= seed < 2**64:
+        raise ArgumentError(f"the seed is {seed}", where="seed", fix="give a number from 0 to 2^64 - 1", code=100)
+    if lanes < 1:
+        raise ArgumentError(f"{lanes} lanes", where="lanes", fix="give at least 1", code=100)
+    if (
+        selection is not None
+        and len(selection)
+        and not ((np.diff(selection) > 0).all() and selection[0] >= 0 and selection[-1] < len(formats))
+    ):
+        raise ArgumentError(
+            f"the selection is not an ascending list of samples below {len(formats)}",
+            where="selection",
+            fix="sort it and remove what is double",
+            code=100,
+        )

@@ -1,0 +1,134 @@
+"""Lanes: every sample belongs to one lane for good, and the sequence takes the lanes in turn.
+
+Position p of an epoch is step p // V of lane p % V, for every p. So with R ranks, R a divisor of V, a sample stays with
+its rank in every epoch. Samples are dealt to the lanes format after format, in one round that never breaks off: number
+n of the deal is in lane n % V. So lanes differ by at most one sample, in all and of each format, and a lane holds its
+formats one behind the other.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from penstock.order.permutation import Indices, Words, order_of, permutation
+from penstock.order.random import Purpose, below, words
+from penstock.order.window import Window, deal_runs, shuffle_in_windows
+
+MOST_LANES = 960
+LADDER = (960, 480, 240, 120, 60, 24, 12, 8, 4, 2, 1)
+MIN_SAMPLES_PER_LANE = 64
+
+# How far the pattern of formats turns from one position to the next: the ratio of a whole number and a golden part to
+# the lanes, so that it turns by the golden part along a lane. The whole numbers were found by search: of 16, 64 or 256
+# successive samples of a rank, for 1 to 16 ranks and every divisor of the lanes, an arc of the circle holds at most 6
+# more or fewer than its length says. With few lanes no such number is as good as one turn for all.
+GOLDEN = (5**0.5 - 1) / 2
+WHOLE_TURNS = {960: 54, 480: 253, 240: 70, 120: 70, 60: 31, 24: 12}
+ANY_TURN = 0.470719744660976
+
+
+def choose_lanes(num_samples: int, most: int = MOST_LANES) -> int:
+    """How many lanes a set of this size gets: with fewer than 64 samples a lane, an epoch would hardly be shuffled.
+
+    >>> [choose_lanes(n) for n in (10, 2_975, 20_000, 1_281_167)]
+    [1, 24, 240, 960]
+    """
+    affordable = max(num_samples // MIN_SAMPLES_PER_LANE, 1)
+    return most if most <= affordable else max(lanes for lanes in LADDER if lanes <= min(most, affordable))
+
+
+class Lanes:
+    """The deal of a set of samples, and how an epoch shuffles it.
+
+    `members` are the samples of each format, ascending. Nothing is computed before it is asked for.
+    """
+
+    def __init__(self, members: list[Indices], num_lanes: int, seed: int, window: Window | None = None) -> None:
+        self.seed = seed
+        self.window = window
+        self.num_lanes = num_lanes
+        self.num_formats = len(members)
+        self.bounds = np.cumsum([0, *(len(ids) for ids in members)])
+        self.num_samples = int(self.bounds[-1])
+        self.height = -(-self.num_samples // num_lanes)
+        self._members = members
+
+    def length(self, lane: int) -> int:
+        """How many samples a lane has."""
+        return (self.num_samples - lane + self.num_lanes - 1) // self.num_lanes
+
+    def shuffled(self, epoch: int, lane: int) -> npt.NDArray[np.integer]:
+        """The samples of a lane in the order of `epoch`: those of one format change places among themselves."""
+        edges = self._edges(lane)
+        samples: npt.NDArray[np.integer] = self._dealt[lane][self._shuffled_rows(epoch, lane, edges)]
+        if self.num_formats == 1:
+            return samples
+        in_turn = np.empty_like(samples)
+        in_turn[self._steps_by_format(epoch, lane, edges)] = samples
+        return in_turn
+
+    def _edges(self, lane: int) -> Indices:
+        """Where in a lane's column each format begins, and where the last one ends."""
+        edges: Indices = np.maximum((self.bounds - lane + self.num_lanes - 1) // self.num_lanes, 0)
+        return edges
+
+    def _shuffled_rows(self, epoch: int, lane: int, edges: Indices) -> Indices:
+        """A permutation of a lane's column that leaves every format where it is."""
+        keys = words(self.length(lane), self.seed, Purpose.SHUFFLE, epoch, lane)
+        if self.window:
+            return self._windowed_rows(self.window, epoch, lane, edges, keys)
+        return order_of(keys, np.repeat(np.arange(self.num_formats), np.diff(edges)), self.num_formats)
+
+    def _windowed_rows(self, window: Window, epoch: int, lane: int, edges: Indices, keys: Words) -> Indices:
+        runs = words(len(keys), self.seed, Purpose.RUNS, epoch, lane)
+        phase = lane * window.samples // self.num_lanes
+        parts = [
+            begin + shuffle_in_windows(window, runs[begin:end], keys[begin:end], phase)
+            for begin, end in pairwise(edges.tolist())
+        ]
+        return np.concatenate(parts)
+
+    def _steps_by_format(self, epoch: int, lane: int, edges: Indices) -> Indices:
+        """The steps of a lane that are due to format 0, ascending, then those due to format 1, and so on.
+
+        An epoch starts the pattern elsewhere: a format with one sample in a lane would else stand at the same position
+        in every epoch.
+        """
+        shift = below(self.height, self.seed, Purpose.ROTATE, epoch)
+        return np.argsort(np.roll(self._pattern(lane, edges), shift), kind="stable")
+
+    def _pattern(self, lane: int, edges: Indices) -> npt.NDArray[np.uint16]:
+        """Which format is due at each step of a lane: even along the lane, across lanes, and for every rank.
+
+        Each position has a turn in [0, 1); the lane's lowest turns get its first format, and so on.
+        """
+        positions = np.arange(lane, self.num_samples, self.num_lanes, dtype=np.uint64)
+        turns = positions * np.uint64(_turn(self.num_lanes))
+        pattern = np.empty(len(turns), np.uint16)
+        pattern[order_of(turns)] = np.repeat(np.arange(self.num_formats, dtype=np.uint16), np.diff(edges))
+        return pattern
+
+    @cached_property
+    def _dealt(self) -> npt.NDArray[np.integer]:
+        """Who is in which lane: a row per lane. The last cell of a row is empty where a lane is one sample short."""
+        small = max((int(ids[-1]) for ids in self._members if len(ids)), default=0) < 2**31
+        dealt = np.zeros(self.height * self.num_lanes, np.int32 if small else np.int64)
+        for number, ids in enumerate(self._members):
+            begin, end = self.bounds[number : number + 2]
+            dealt[begin:end] = self._deal(number, ids)
+        return np.ascontiguousarray(dealt.reshape(self.height, self.num_lanes).T)
+
+    def _deal(self, number: int, ids: Indices) -> Indices:
+        if self.window and self.window.run > 1:
+            return deal_runs(ids, self.num_lanes, self.window.run, self.seed, item=number)
+        return ids[permutation(len(ids), self.seed, Purpose.DEAL, item=number)]
+
+
+def _turn(num_lanes: int) -> int:
+    """What the pattern turns from one position to the next, in parts of 2^64."""
+    whole = WHOLE_TURNS.get(num_lanes)
+    return round((ANY_TURN if whole is None else (whole + GOLDEN) / num_lanes) * 2**64)

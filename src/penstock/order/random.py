@@ -1,0 +1,39 @@
+"""Random numbers as a function of a key: the same on every machine, any of them without those before it.
+
+NumPy's Philox 4x64 with ten rounds, raw: its words are fixed by the algorithm, while what `numpy.random.Generator`
+makes of them may change from version to version. Not for secrets.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+import numpy as np
+import numpy.typing as npt
+
+
+class Purpose(IntEnum):
+    """What numbers are drawn for. Two purposes never share a number; values are part of the order and never change."""
+
+    DEAL = 1
+    SHUFFLE = 2
+    ROTATE = 3
+    RUNS = 4
+    LIQUID = 5
+    PINNED = 6
+
+
+def words(num: int, seed: int, purpose: Purpose, epoch: int = 0, item: int = 0) -> npt.NDArray[np.uint64]:
+    """The first `num` 64-bit words of the stream of `item` (a lane, a format) in `epoch`.
+
+    >>> bool((words(3, 7, Purpose.DEAL) == words(5, 7, Purpose.DEAL)[:3]).all())
+    True
+    """
+    key = np.array([seed, int(purpose)], np.uint64)
+    counter = np.array([0, item, epoch, 0], np.uint64)
+    return np.random.Philox(key=key, counter=counter).random_raw(num)
+
+
+def below(bound: int, seed: int, purpose: Purpose, epoch: int = 0, item: int = 0) -> int:
+    """A number in [0, bound), uneven by at most bound / 2^64."""
+    return int(words(1, seed, purpose, epoch, item)[0]) * bound >> 64
