@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from penstock.codecs.table import BUILTIN, plug_ins
 from penstock.errors import StorageError
+from penstock.types import OnProgress, no_progress
 
 SPLIT_NAMES = ("train", "training", "val", "valid", "validation", "test", "testing")
 
@@ -38,11 +39,16 @@ class FolderListing:
     """Files that no codec's ending names, passed over."""
     times: npt.NDArray[np.int64]
     """When each file last changed, in nanoseconds."""
+    folders: list[bytes]
+    """Every folder that was listed, relative to the first, which is empty here."""
+    folder_times: npt.NDArray[np.int64]
+    """When each folder last changed, in nanoseconds: as long as none of them did, a listing is the same."""
 
 
-def list_folder(folder: str | os.PathLike[str]) -> FolderListing:
+def list_folder(folder: str | os.PathLike[str], on_progress: OnProgress = no_progress) -> FolderListing:
     """List a folder's images. Links are followed; hidden files and folders are passed over; nothing is opened."""
-    found, empty_folders, num_other = _walk(Path(folder))
+    folders: dict[str, int] = {}
+    found, empty_folders, num_other = _walk(Path(folder), folders, on_progress)
     if not found:
         raise StorageError(
             f"the folder holds no image ({num_other} other files)" if num_other else "the folder holds no image",
@@ -68,6 +74,8 @@ def list_folder(folder: str | os.PathLike[str]) -> FolderListing:
         classes=classes,
         num_other_files=num_other,
         times=np.array([entry[2].st_mtime_ns for entry in found], np.int64),
+        folders=[os.fsencode(prefix) for prefix in folders],
+        folder_times=np.fromiter(folders.values(), np.int64, len(folders)),
     )
 
 
@@ -75,8 +83,13 @@ def _endings() -> set[str]:
     return {ending for codec in (*BUILTIN, *plug_ins()) for ending in codec.extensions}
 
 
-def _walk(root: Path) -> tuple[list[tuple[str, str, os.stat_result]], list[str], int]:
-    """Images as (key, path, status), folders without an image of their own, and how many files were no image."""
+def _walk(
+    root: Path, folders: dict[str, int], on_progress: OnProgress
+) -> tuple[list[tuple[str, str, os.stat_result]], list[str], int]:
+    """Images as (key, path, status), folders without an image of their own, and how many files were no image.
+
+    Puts every folder and its time, taken before it is listed, into `folders`.
+    """
     found: list[tuple[str, str, os.stat_result]] = []
     barren: list[str] = []
     num_other = 0
@@ -86,6 +99,8 @@ def _walk(root: Path) -> tuple[list[tuple[str, str, os.stat_result]], list[str],
     while waiting:
         place, prefix, above = waiting.pop()
         num_before = len(found)
+        folders[prefix] = _time(place)
+        on_progress("listing", len(found), 0)
         for entry in _entries(place):
             if entry.name.startswith("."):
                 continue
@@ -107,6 +122,13 @@ def _entries(place: str) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(place) as entries:
             return list(entries)
+    except OSError as error:
+        raise _told(error, "list the folder", place) from error
+
+
+def _time(place: str) -> int:
+    try:
+        return os.stat(place).st_mtime_ns  # noqa: PTH116  # a Path costs more than the rest
     except OSError as error:
         raise _told(error, "list the folder", place) from error
 
