@@ -1,0 +1,82 @@
+// The files a loader reads from, by number: opened when first wanted, a bounded number kept open.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <unordered_map>
+
+namespace penstock {
+
+/// Names as one text and where each of them ends: no object per file. Views; the caller keeps both alive.
+struct FileNames {
+    std::string folder;  ///< stands before every name, with its slash
+    std::span<const char> text;
+    std::span<const std::uint64_t> ends;
+
+    [[nodiscard]] std::size_t size() const noexcept { return ends.size(); }
+    [[nodiscard]] std::string path(std::uint32_t file) const;
+};
+
+/// How the bytes of a file reach us.
+enum class Caching {
+    system,  ///< through the page cache, which keeps them
+    none,    ///< past it (O_DIRECT) where the file system lets us, else dropped from it after the read
+};
+
+/// A file open for positioned reads by any number of threads.
+class DataFile {
+  public:
+    /// Throws `open_failed`.
+    DataFile(std::string path, Caching caching);
+    ~DataFile();
+    DataFile(const DataFile&) = delete;
+    DataFile& operator=(const DataFile&) = delete;
+
+    [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
+    [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
+    [[nodiscard]] const std::string& path() const noexcept { return path_; }
+    /// Offsets, lengths and addresses of reads are multiples of it; 1 when reads go through the page cache.
+    [[nodiscard]] std::uint64_t alignment() const noexcept { return alignment_; }
+    [[nodiscard]] bool is_direct() const noexcept { return alignment_ > 1; }
+    /// Tells the page cache that bytes just read will not be wanted again, if so.
+    void drop(std::uint64_t offset, std::uint64_t length) const noexcept;
+
+  private:
+    std::string path_;
+    int descriptor_ = -1;
+    std::uint64_t size_ = 0;
+    std::uint64_t alignment_ = 1;
+    bool drops_ = false;
+};
+
+/// Opens files by number. Safe from many threads.
+class DataFiles {
+  public:
+    /// `max_open` descriptors are kept for the next read; 0 closes every file when its reader lets go of it.
+    DataFiles(FileNames names, Caching caching, std::size_t max_open);
+
+    [[nodiscard]] std::shared_ptr<const DataFile> open(std::uint32_t file);
+    [[nodiscard]] const FileNames& names() const noexcept { return names_; }
+    [[nodiscard]] Caching caching() const noexcept { return caching_; }
+    /// The largest alignment that a file asked for so far; 1 if none was direct.
+    [[nodiscard]] std::uint64_t alignment() const noexcept { return alignment_.load(std::memory_order_relaxed); }
+
+  private:
+    using Recent = std::list<std::pair<std::uint32_t, std::shared_ptr<const DataFile>>>;
+
+    const FileNames names_;
+    const Caching caching_;
+    const std::size_t max_open_;
+    std::atomic<std::uint64_t> alignment_{1};
+    std::mutex mutex_;
+    Recent recent_;  // last used first
+    std::unordered_map<std::uint32_t, Recent::iterator> kept_;
+};
+
+}  // namespace penstock
