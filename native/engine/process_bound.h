@@ -3,6 +3,8 @@
 
 #include <unistd.h>
 
+#include <utility>
+
 #include "base/error.h"
 
 namespace penstock {
@@ -12,7 +14,9 @@ namespace penstock {
 template <typename T>
 class ProcessBound {
   public:
-    ProcessBound() : value_(new T()), owner_(::getpid()) {}
+    template <typename... Arguments>
+    explicit ProcessBound(Arguments&&... arguments)
+        : value_(new T(std::forward<Arguments>(arguments)...)), owner_(::getpid()) {}
     ~ProcessBound() {
         if (is_here()) delete value_;
     }

@@ -40,6 +40,17 @@ class BoundedQueue {
         return item;
     }
 
+    /// An item if there is one, without waiting. Throws what `fail` was told.
+    [[nodiscard]] std::optional<T> try_pop() {
+        const std::lock_guard lock(mutex_);
+        if (failure_ != nullptr) std::rethrow_exception(failure_);
+        if (items_.empty()) return std::nullopt;
+        std::optional<T> item(std::move(items_.front()));
+        items_.pop_front();
+        not_full_.notify_one();
+        return item;
+    }
+
     /// Nothing more will come: wakes everybody, refuses pushes; what is inside can still be taken.
     void close() {
         const std::lock_guard lock(mutex_);

@@ -1,0 +1,273 @@
+// The loader's pipeline for Python: columns are borrowed for its lifetime, batches are handed over without a copy.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bindings/codec_named.h"
+#include "bindings/register.h"
+#include "engine/pipeline.h"
+
+namespace penstock::bindings {
+
+namespace nb = nanobind;
+
+namespace {
+
+template <typename T>
+using Column = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+template <typename T>
+using OptionalColumn = std::optional<Column<T>>;
+
+// A table whose columns are NumPy arrays: it holds on to them.
+class BorrowedTable {
+  public:
+    BorrowedTable(const nb::bytes& folder, Column<std::uint8_t> names, Column<std::uint64_t> name_ends,
+                  std::uint64_t num_samples, const std::vector<std::string>& codecs) {
+        table_.num_samples = num_samples;
+        table_.files.folder = std::string(folder.c_str(), folder.size());
+        const std::span<const std::uint8_t> text = keep(std::optional(std::move(names)));
+        table_.files.text = {reinterpret_cast<const char*>(text.data()), text.size()};
+        table_.files.ends = keep(std::optional(std::move(name_ends)));
+        for (const std::string& codec : codecs) table_.codecs.push_back(&codec_named(codec));
+    }
+
+    void add_field(bool is_mask, OptionalColumn<std::uint32_t> file, OptionalColumn<std::uint64_t> offset,
+                   OptionalColumn<std::uint64_t> length, OptionalColumn<std::uint32_t> checksum,
+                   OptionalColumn<std::uint8_t> codec) {
+        table_.fields.push_back({is_mask, keep(std::move(file)), keep(std::move(offset)), keep(std::move(length)),
+                                 keep(std::move(checksum)), keep(std::move(codec))});
+    }
+
+    [[nodiscard]] const SampleTable& table() const noexcept { return table_; }
+
+  private:
+    template <typename T>
+    std::span<const T> keep(OptionalColumn<T> column) {
+        if (!column) return {};
+        const std::span<const T> view(column->data(), column->size());
+        kept_.push_back(nb::cast(std::move(*column)));
+        return view;
+    }
+
+    SampleTable table_;
+    std::vector<nb::object> kept_;
+};
+
+// How long Ctrl-C may go unnoticed.
+constexpr std::chrono::milliseconds kSignalInterval{50};
+
+// The pipeline as Python holds it: ended early by `close`, and in any case without the GIL, because its threads may be
+// in the middle of a slow read.
+class OpenPipeline {
+  public:
+    OpenPipeline(const BorrowedTable& table, const PipelineOptions& options)
+        : pipeline_(std::make_unique<Pipeline>(table.table(), options)) {}
+    ~OpenPipeline() { close(); }
+
+    void close() {
+        std::unique_ptr<Pipeline> last = std::move(pipeline_);
+        if (last == nullptr) return;
+        const nb::gil_scoped_release unlocked;
+        last.reset();
+    }
+
+    [[nodiscard]] Pipeline& get() const {
+        if (pipeline_ != nullptr) return *pipeline_;
+        throw Error(ErrorCode::cancelled, "the loader is closed", "loader", "make a new one");
+    }
+
+    void wait(const Batch& batch) const {
+        for (;;) {
+            {
+                const nb::gil_scoped_release unlocked;
+                if (get().wait_for(batch, kSignalInterval)) return;
+            }
+            if (PyErr_CheckSignals() != 0) nb::raise_python_error();
+        }
+    }
+
+  private:
+    std::unique_ptr<Pipeline> pipeline_;
+};
+
+nb::dlpack::dtype dtype_of(ElementType type) {
+    switch (type) {
+        case ElementType::uint8: return nb::dtype<std::uint8_t>();
+        case ElementType::uint16: return nb::dtype<std::uint16_t>();
+        case ElementType::float16: return {static_cast<std::uint8_t>(nb::dlpack::dtype_code::Float), 16, 1};
+        case ElementType::float32: return nb::dtype<float>();
+    }
+    return {};
+}
+
+// An array over a slot, or over `count` of them in a row, that owns its share of the memory.
+nb::object array_over(const BatchField::Slot& slot, std::optional<std::size_t> count) {
+    auto* owned = new std::shared_ptr<SlotMemory>(slot.memory);
+    const nb::capsule owner(owned,
+                            [](void* pointer) noexcept { delete static_cast<std::shared_ptr<SlotMemory>*>(pointer); });
+    slot.memory->hand_over();
+    std::vector<std::size_t> sides;
+    if (count) sides.push_back(*count);
+    sides.insert(sides.end(), slot.shape.sides.begin(), slot.shape.sides.end());
+    return nb::cast(
+        nb::ndarray<nb::numpy>(slot.data, sides.size(), sides.data(), owner, nullptr, dtype_of(slot.shape.type)));
+}
+
+nb::object pixels_of(Batch& batch, std::size_t index) {
+    BatchField& field = batch.field(index);
+    if (field.unite()) return array_over(field.slots().front(), field.slots().size());
+    nb::list images;
+    for (const BatchField::Slot& slot : field.slots()) images.append(array_over(slot, std::nullopt));
+    return images;
+}
+
+nb::list failures_of(Batch& batch) {
+    nb::list failures;
+    for (const SampleFailure& failure : batch.take_failures()) {
+        const Error& error = failure.error;
+        const auto text = [](const std::string& bytes) {
+            return nb::steal(
+                PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "backslashreplace"));
+        };
+        failures.append(nb::make_tuple(failure.position, failure.id, static_cast<int>(error.code()), text(error.what()),
+                                       text(error.where()), text(error.fix()), error.system_error()));
+    }
+    return failures;
+}
+
+std::vector<std::uint64_t> ids_of(const Column<std::uint64_t>& ids) { return {ids.data(), ids.data() + ids.size()}; }
+
+std::shared_ptr<Batch> submit(const OpenPipeline& pipeline, const Column<std::uint64_t>& ids, std::uint64_t seed,
+                              std::uint64_t epoch) {
+    return pipeline.get().submit({ids_of(ids), seed, epoch});
+}
+
+nb::dict stats_of(const OpenPipeline& pipeline) {
+    const PipelineStats stats = pipeline.get().stats();
+    nb::dict fields;
+    fields["bytes_read"] = stats.bytes_read;
+    fields["num_reads"] = stats.num_reads;
+    fields["num_retries"] = stats.num_retries;
+    fields["num_decoded"] = stats.num_decoded;
+    fields["read_busy_seconds"] = stats.read_busy_seconds;
+    fields["read_wait_seconds"] = stats.read_wait_seconds;
+    fields["decode_busy_seconds"] = stats.decode_busy_seconds;
+    fields["decode_wait_seconds"] = stats.decode_wait_seconds;
+    fields["memory_bytes"] = stats.memory_bytes;
+    fields["peak_memory_bytes"] = stats.peak_memory_bytes;
+    fields["io_engine"] = stats.io_engine;
+    fields["io_direct"] = stats.io_direct;
+    fields["uring_refusal"] = stats.uring_refusal;
+    return fields;
+}
+
+void register_options(nb::module_& module) {
+    nb::enum_<Caching>(module, "Caching").value("SYSTEM", Caching::system).value("NONE", Caching::none);
+    nb::enum_<Channels>(module, "Channels")
+        .value("RGB", Channels::rgb)
+        .value("L", Channels::grey)
+        .value("UNCHANGED", Channels::unchanged);
+    nb::enum_<Verify>(module, "Verify")
+        .value("FIRST", Verify::first)
+        .value("ALWAYS", Verify::always)
+        .value("NEVER", Verify::never);
+    nb::class_<PipelineOptions>(module, "PipelineOptions")
+        .def(nb::init<>())
+        .def_rw("num_threads", &PipelineOptions::num_threads)
+        .def_rw("caching", &PipelineOptions::caching)
+        .def_prop_rw(
+            "num_readers", [](const PipelineOptions& options) { return options.reading.num_readers; },
+            [](PipelineOptions& options, std::size_t count) { options.reading.num_readers = count; })
+        .def_prop_rw(
+            "allow_uring", [](const PipelineOptions& options) { return options.reading.allow_uring; },
+            [](PipelineOptions& options, bool allow) { options.reading.allow_uring = allow; })
+        .def_prop_rw(
+            "channels", [](const PipelineOptions& options) { return options.samples.channels; },
+            [](PipelineOptions& options, Channels channels) { options.samples.channels = channels; })
+        .def_prop_rw(
+            "verify", [](const PipelineOptions& options) { return options.samples.verify; },
+            [](PipelineOptions& options, Verify verify) { options.samples.verify = verify; })
+        .def_prop_rw(
+            "approximate", [](const PipelineOptions& options) { return options.samples.approximate; },
+            [](PipelineOptions& options, bool approximate) { options.samples.approximate = approximate; })
+        .def_prop_rw(
+            "max_pixels", [](const PipelineOptions& options) { return options.samples.max_pixels; },
+            [](PipelineOptions& options, std::uint64_t pixels) { options.samples.max_pixels = pixels; })
+        .def_prop_rw(
+            "read_bytes", [](const PipelineOptions& options) { return options.memory.read_bytes; },
+            [](PipelineOptions& options, std::size_t bytes) { options.memory.read_bytes = bytes; })
+        .def_prop_rw(
+            "scratch_bytes", [](const PipelineOptions& options) { return options.memory.scratch_bytes; },
+            [](PipelineOptions& options, std::size_t bytes) { options.memory.scratch_bytes = bytes; })
+        .def_prop_rw(
+            "idle_bytes", [](const PipelineOptions& options) { return options.memory.idle_bytes; },
+            [](PipelineOptions& options, std::size_t bytes) { options.memory.idle_bytes = bytes; });
+}
+
+void register_batch(nb::module_& module) {
+    nb::class_<Batch>(module, "Batch")
+        .def("pixels", &pixels_of, nb::arg("field"),
+             nb::sig("def pixels(self, field: int) -> numpy.typing.NDArray[typing.Any] | "
+                     "list[numpy.typing.NDArray[typing.Any]]"),
+             "One array if all samples have one shape, else an array a sample. Of a batch that was waited for.")
+        .def("failures", &failures_of, nb::sig("def failures(self) -> list[tuple[int, int, int, str, str, str, int]]"),
+             "(position, id, code, what, where, fix, errno) of every sample that failed since it was last asked.")
+        .def("drop", &Batch::drop, nb::arg("positions"), "Takes samples out; those behind move up.")
+        .def("cancel", &Batch::cancel, "Nobody wants it any more.");
+}
+
+}  // namespace
+
+void register_loader(nb::module_& module) {
+    register_options(module);
+    register_batch(module);
+    nb::class_<BorrowedTable>(module, "SampleTable")
+        .def(nb::init<const nb::bytes&, Column<std::uint8_t>, Column<std::uint64_t>, std::uint64_t,
+                      const std::vector<std::string>&>(),
+             nb::arg("folder"), nb::arg("names"), nb::arg("name_ends"), nb::arg("num_samples"), nb::arg("codecs"))
+        .def("add_field", &BorrowedTable::add_field, nb::arg("is_mask") = false, nb::arg("file").none() = nb::none(),
+             nb::arg("offset").none() = nb::none(), nb::arg("length").none() = nb::none(),
+             nb::arg("checksum").none() = nb::none(), nb::arg("codec").none() = nb::none());
+    nb::class_<OpenPipeline>(module, "Pipeline")
+        .def(nb::init<const BorrowedTable&, const PipelineOptions&>(), nb::arg("table"), nb::arg("options"),
+             nb::keep_alive<1, 2>())
+        .def("submit", &submit, nb::arg("ids"), nb::arg("seed"), nb::arg("epoch"),
+             "Starts work on a batch and returns at once.")
+        .def(
+            "resubmit",
+            [](const OpenPipeline& pipeline, const std::shared_ptr<Batch>& batch,
+               const std::vector<std::size_t>& positions,
+               const Column<std::uint64_t>& ids) { pipeline.get().resubmit(batch, positions, ids_of(ids)); },
+            nb::arg("batch"), nb::arg("positions"), nb::arg("ids"),
+            "Starts work on other samples in some places of a batch that is done.")
+        .def("wait", &OpenPipeline::wait, nb::arg("batch"), "Waits until a batch is done; Ctrl-C ends it.")
+        .def("stats", &stats_of, nb::sig("def stats(self) -> dict[str, typing.Any]"))
+        .def(
+            "stall",
+            [](const OpenPipeline& pipeline, std::optional<std::uint32_t> file, double seconds, std::uint64_t times) {
+                pipeline.get().faults().stall(file, std::chrono::milliseconds(static_cast<int>(seconds * 1000)), times);
+            },
+            nb::arg("file").none(), nb::arg("seconds"), nb::arg("times") = 1, "For tests: reads that take longer.")
+        .def(
+            "fail",
+            [](const OpenPipeline& pipeline, std::optional<std::uint32_t> file, int error, std::uint64_t times) {
+                pipeline.get().faults().fail(file, error, times);
+            },
+            nb::arg("file").none(), nb::arg("error"), nb::arg("times") = 1, "For tests: reads that fail.")
+        .def("close", &OpenPipeline::close, "Stops the threads and waits for what each of them is at.");
+}
+
+}  // namespace penstock::bindings

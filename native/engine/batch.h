@@ -1,0 +1,148 @@
+// A batch under way: slots that decoders fill on several threads, and what went wrong in which of them.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "engine/memory_account.h"
+
+namespace penstock {
+
+enum class ElementType : std::uint8_t { uint8, uint16, float16, float32 };
+
+[[nodiscard]] constexpr std::size_t element_bytes(ElementType type) noexcept {
+    return type == ElementType::uint8 ? 1 : type == ElementType::float32 ? 4 : 2;
+}
+
+/// What one sample of a batch looks like: three sides (H, W, C or C, H, W) and an element type.
+struct SlotShape {
+    std::array<std::uint32_t, 3> sides{};
+    ElementType type = ElementType::uint8;
+
+    [[nodiscard]] std::size_t bytes() const noexcept {
+        return std::size_t{sides[0]} * sides[1] * sides[2] * element_bytes(type);
+    }
+    friend bool operator==(const SlotShape&, const SlotShape&) = default;
+};
+
+/// Memory of one array that outlives the pipeline that made it: it belongs to its holder, then to the pool again.
+class SlotMemory {
+  public:
+    SlotMemory(std::size_t bytes, std::shared_ptr<BufferPool> pool, std::shared_ptr<MemoryGauge> gauge)
+        : gauge_(std::move(gauge)), pool_(std::move(pool)), block_(bytes, *pool_) {
+        gauge_->add(block_.size());
+    }
+    ~SlotMemory() { hand_over(); }
+    SlotMemory(const SlotMemory&) = delete;
+    SlotMemory& operator=(const SlotMemory&) = delete;
+
+    [[nodiscard]] std::uint8_t* data() noexcept { return block_.data(); }
+    /// From now on the memory is its holder's: it no longer counts as ours.
+    void hand_over() noexcept {
+        if (gauge_ != nullptr) gauge_->remove(block_.size());
+        gauge_.reset();
+    }
+
+  private:
+    std::shared_ptr<MemoryGauge> gauge_;
+    std::shared_ptr<BufferPool> pool_;
+    PoolBlock block_;
+};
+
+/// Where batches take their memory.
+struct SlotSource {
+    std::shared_ptr<BufferPool> pool;
+    std::shared_ptr<MemoryGauge> gauge;
+    /// Whether the last batch had one shape; if so the next one gets room for all its samples at once.
+    std::shared_ptr<std::atomic<bool>> expects_one_shape = std::make_shared<std::atomic<bool>>(true);
+};
+
+/// The pixels of one field of a batch: one array while all samples have one shape, else one a sample.
+class BatchField {
+  public:
+    struct Slot {
+        SlotShape shape;
+        std::shared_ptr<SlotMemory> memory;  ///< null until a decoder asked for it
+        std::uint8_t* data = nullptr;
+    };
+
+    BatchField(std::size_t num_samples, SlotSource source) : slots_(num_samples), source_(std::move(source)) {}
+
+    /// Memory for a sample; thread-safe. If one shape is expected, the first gets room for all samples at once, and
+    /// whoever has the same shape a place in it.
+    [[nodiscard]] std::uint8_t* take(std::size_t position, const SlotShape& shape);
+
+    /// Whether all samples have one shape; if so they now lie in one array, the first sample's `data` on.
+    [[nodiscard]] bool unite();
+    /// Takes samples out, those behind move up.
+    void drop(const std::vector<std::size_t>& positions);
+
+    [[nodiscard]] const std::vector<Slot>& slots() const noexcept { return slots_; }
+
+  private:
+    mutable std::mutex mutex_;
+    std::vector<Slot> slots_;
+    Slot common_;
+    SlotSource source_;
+};
+
+/// A sample that could not be had.
+struct SampleFailure {
+    std::size_t position;
+    std::uint64_t id;
+    Error error;
+};
+
+/// Which samples, and how they are drawn and checked.
+struct BatchWish {
+    std::vector<std::uint64_t> ids;
+    std::uint64_t seed = 0;
+    std::uint64_t epoch = 0;
+};
+
+/// Shared by the decoders that fill it and the caller who waits for it; who waits for what is the pipeline's.
+class Batch {
+  public:
+    Batch(BatchWish wish, std::uint64_t number, std::size_t num_fields, const SlotSource& source);
+
+    [[nodiscard]] const BatchWish& wish() const noexcept { return wish_; }
+    [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
+    [[nodiscard]] BatchField& field(std::size_t index) { return *fields_[index]; }
+    [[nodiscard]] std::size_t num_fields() const noexcept { return fields_.size(); }
+
+    /// Asks for other samples in some places, after a failure; nobody may be working on the batch.
+    void replace(const std::vector<std::size_t>& positions, const std::vector<std::uint64_t>& ids);
+    /// Takes samples out; nobody may be working on the batch.
+    void drop(const std::vector<std::size_t>& positions);
+
+    /// Nobody wants it any more: what has not begun is left out.
+    void cancel() noexcept { cancelled_.store(true, std::memory_order_relaxed); }
+    [[nodiscard]] bool is_cancelled() const noexcept { return cancelled_.load(std::memory_order_relaxed); }
+
+    void add_failure(std::size_t position, Error error);
+    /// By position. Empties the list.
+    [[nodiscard]] std::vector<SampleFailure> take_failures();
+
+    /// A sample has ended, well or not. True for the last one.
+    [[nodiscard]] bool end_sample() noexcept { return num_open_.fetch_sub(1, std::memory_order_acq_rel) == 1; }
+    [[nodiscard]] bool is_done() const noexcept { return num_open_.load(std::memory_order_acquire) == 0; }
+
+  private:
+    BatchWish wish_;
+    const std::uint64_t number_;
+    std::vector<std::unique_ptr<BatchField>> fields_;
+    std::atomic<std::size_t> num_open_;
+    std::atomic<bool> cancelled_{false};
+    std::mutex mutex_;
+    std::vector<SampleFailure> failures_;
+};
+
+}  // namespace penstock

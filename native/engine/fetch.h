@@ -1,0 +1,45 @@
+// What passes between the stages of the pipeline: reads to be done, and samples whose bytes have come.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "engine/batch.h"
+#include "engine/memory_account.h"
+#include "engine/sample_table.h"
+#include "storage/extents.h"
+#include "storage/read_block.h"
+
+namespace penstock {
+
+/// One read, and the samples of one batch that it serves. An extent of length 0 is the whole file.
+struct Fetch {
+    std::shared_ptr<Batch> batch;
+    Extent extent;
+    std::vector<std::uint32_t> positions;
+};
+
+/// Bytes that have come; samples of one read share them, and the memory goes back with the last of them.
+struct Fetched {
+    Fetched(MemoryLease memory, const Extent& extent, std::uint64_t alignment, BufferPool& pool)
+        : lease(std::move(memory)), block(extent, alignment, pool) {}
+
+    MemoryLease lease;
+    ReadBlock block;
+};
+
+/// A sample that can be decoded.
+struct ReadySample {
+    std::shared_ptr<Batch> batch;
+    std::uint32_t position = 0;
+    std::shared_ptr<const Fetched> bytes;
+};
+
+/// The reads that a batch (or some places of it) takes. `alignment` and `max_bytes` are those of `plan_reads`.
+[[nodiscard]] std::vector<Fetch> plan_fetches(const std::shared_ptr<Batch>& batch, const SampleTable& table,
+                                              const std::vector<std::uint32_t>& positions, std::uint64_t alignment,
+                                              std::uint64_t max_bytes);
+
+}  // namespace penstock

@@ -1,0 +1,186 @@
+#include "engine/pipeline.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <numeric>
+#include <utility>
+
+#include "engine/ready_queue.h"
+#include "engine/thread_pool.h"
+
+namespace penstock {
+
+namespace {
+
+// More than this does not make a disk faster, and holds memory until its last sample is decoded.
+constexpr std::uint64_t kMaxReadBytes = std::uint64_t{4} << 20;
+constexpr std::size_t kMaxOpenFiles = 128;
+// Records are read by whole pages, as disk and page cache do, so that the bytes read do not depend on the way.
+constexpr std::uint64_t kPageBytes = 4096;
+
+}  // namespace
+
+struct Pipeline::State {
+    State(SampleTable sample_table, const PipelineOptions& options)
+        : table(std::move(sample_table)),
+          whole_files(table.fields.front().is_whole_file()),
+          slots{std::make_shared<BufferPool>(options.memory.idle_bytes), gauge},
+          read_memory(options.memory.read_bytes, *gauge),
+          scratch_memory(options.memory.scratch_bytes, *gauge),
+          files(table.files, options.caching, whole_files ? 0 : kMaxOpenFiles),
+          max_read_bytes(std::min<std::uint64_t>(kMaxReadBytes, options.memory.read_bytes / 4)),
+          reading(files, read_memory, whole_files, options.reading, sink()),
+          decoder(table, options.samples),
+          read_threads(reading.num_threads()),
+          decode_threads(options.num_threads) {
+        // Direct reads have a grid, which is the disk's; reads are planned on it from the first one on.
+        if (options.caching == Caching::none && table.files.size() > 0) find_grid();
+        read_job = read_threads.run(read_threads.num_threads(), [this](std::size_t) { reading.run(); });
+        decode_job = decode_threads.run(decode_threads.num_threads(), [this](std::size_t) { run_decoder(); });
+    }
+
+    ~State() {
+        reading.close();
+        scratch_memory.close();
+        ready.close();
+    }
+
+    // A stage's threads end only with us; before that, they end by an error that no sample explains.
+    void check_threads() {
+        for (Job* job : {read_job.get(), decode_job.get()}) {
+            if (job->wait_for(std::chrono::milliseconds(0))) job->finish();
+        }
+    }
+
+    void find_grid() {
+        try {
+            (void)files.open(0);
+        } catch (const Error&) {
+            // Whoever wants a sample of that file will be told.
+        }
+    }
+
+    ReadSink sink() {
+        return {[this](ReadySample sample) { ready.push(std::move(sample)); },
+                [this](const Fetch& fetch, const Error& error) {
+                    for (const std::uint32_t position : fetch.positions) fetch.batch->add_failure(position, error);
+                    end_samples(*fetch.batch, fetch.positions.size());
+                },
+                [this](const Fetch& fetch) { end_samples(*fetch.batch, fetch.positions.size()); }};
+    }
+
+    void fetch(const std::shared_ptr<Batch>& batch, const std::vector<std::uint32_t>& positions) {
+        const std::uint64_t grid = std::max(files.alignment(), kPageBytes);
+        for (Fetch& next : plan_fetches(batch, table, positions, grid, max_read_bytes)) {
+            reading.push(std::move(next));
+        }
+    }
+
+    void run_decoder() {
+        Scratch scratch(scratch_memory);
+        StageWatch watch(decode_clock);
+        while (std::optional<ReadySample> sample = ready.pop()) {
+            watch.began_working();
+            if (!sample->batch->is_cancelled()) decode(*sample, scratch);
+            end_samples(*sample->batch, 1);
+            sample.reset();  // frees the bytes read before it waits for the next ones
+            scratch.ease();
+            watch.began_waiting();
+        }
+    }
+
+    void decode(const ReadySample& sample, Scratch& scratch) {
+        try {
+            decoder.decode(*sample.batch, sample.position, *sample.bytes, scratch);
+            num_decoded.fetch_add(1, std::memory_order_relaxed);
+        } catch (const Error& error) {
+            sample.batch->add_failure(sample.position, error);
+        }
+    }
+
+    void end_samples(Batch& batch, std::size_t count) {
+        bool is_last = false;
+        for (std::size_t i = 0; i < count; ++i) is_last = batch.end_sample();
+        if (!is_last) return;
+        // The lock makes sure that whoever looks now either sees the batch done or is asleep when we wake.
+        const std::lock_guard lock(done_mutex);
+        batch_done.notify_all();
+    }
+
+    const SampleTable table;
+    const bool whole_files;
+    std::shared_ptr<MemoryGauge> gauge = std::make_shared<MemoryGauge>();
+    const SlotSource slots;
+    MemoryAccount read_memory;
+    MemoryAccount scratch_memory;
+    DataFiles files;
+    const std::uint64_t max_read_bytes;
+    ReadStage reading;
+    ReadyQueue ready;
+    SampleDecoder decoder;
+    StageClock decode_clock;
+    std::atomic<std::uint64_t> num_decoded{0};
+    std::uint64_t num_batches = 0;
+    std::mutex done_mutex;
+    std::condition_variable batch_done;
+    std::shared_ptr<Job> read_job;
+    std::shared_ptr<Job> decode_job;
+    // Last: their threads end before anything they use goes.
+    ThreadPool read_threads;
+    ThreadPool decode_threads;
+};
+
+Pipeline::Pipeline(SampleTable table, const PipelineOptions& options) : state_(std::move(table), options) {}
+
+Pipeline::~Pipeline() = default;
+
+std::shared_ptr<Batch> Pipeline::submit(BatchWish wish) {
+    State& state = state_.get();
+    auto batch = std::make_shared<Batch>(std::move(wish), state.num_batches++, state.table.fields.size(), state.slots);
+    std::vector<std::uint32_t> positions(batch->wish().ids.size());
+    std::iota(positions.begin(), positions.end(), 0u);
+    state.fetch(batch, positions);
+    return batch;
+}
+
+void Pipeline::resubmit(const std::shared_ptr<Batch>& batch, const std::vector<std::size_t>& positions,
+                        const std::vector<std::uint64_t>& ids) {
+    State& state = state_.get();
+    batch->replace(positions, ids);
+    state.fetch(batch, {positions.begin(), positions.end()});
+}
+
+bool Pipeline::wait_for(const Batch& batch, std::chrono::milliseconds timeout) {
+    State& state = state_.get();
+    {
+        std::unique_lock lock(state.done_mutex);
+        if (state.batch_done.wait_for(lock, timeout, [&] { return batch.is_done(); })) return true;
+    }
+    state.check_threads();
+    return false;
+}
+
+PipelineStats Pipeline::stats() const {
+    const State& state = state_.get();
+    const ReadCounters& reads = state.reading.counters();
+    PipelineStats stats;
+    stats.bytes_read = reads.num_bytes.load(std::memory_order_relaxed);
+    stats.num_reads = reads.num_reads.load(std::memory_order_relaxed);
+    stats.num_retries = reads.num_retries.load(std::memory_order_relaxed);
+    stats.num_decoded = state.num_decoded.load(std::memory_order_relaxed);
+    stats.read_busy_seconds = state.reading.clock().busy_seconds();
+    stats.read_wait_seconds = state.reading.clock().waited_seconds();
+    stats.decode_busy_seconds = state.decode_clock.busy_seconds();
+    stats.decode_wait_seconds = state.decode_clock.waited_seconds();
+    stats.memory_bytes = state.gauge->held_bytes();
+    stats.peak_memory_bytes = state.gauge->peak_bytes();
+    stats.io_engine = state.reading.engine_name();
+    stats.io_direct = state.files.alignment() > 1;
+    stats.uring_refusal = state.reading.ring_refusal();
+    return stats;
+}
+
+ReadFaults& Pipeline::faults() { return state_.get().reading.faults(); }
+
+}  // namespace penstock

@@ -1,0 +1,76 @@
+// The loader's pipeline: batches of ids in, batches of pixels out. Readers, decoders and the memory between them.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "engine/batch.h"
+#include "engine/process_bound.h"
+#include "engine/read_stage.h"
+#include "engine/sample_decoder.h"
+#include "engine/sample_table.h"
+
+namespace penstock {
+
+/// Bytes for each kind of use; together they are the working memory, batches that the caller was given left aside.
+struct PipelineMemory {
+    std::size_t read_bytes = std::size_t{64} << 20;    ///< encoded samples read and not yet decoded
+    std::size_t scratch_bytes = std::size_t{1} << 30;  ///< decoded samples on their way, all threads together
+    std::size_t idle_bytes = std::size_t{256} << 20;   ///< batches given back, kept for the next ones
+};
+
+struct PipelineOptions {
+    std::size_t num_threads = 0;  ///< that decode; 0 means `usable_cores()`
+    Caching caching = Caching::system;
+    ReadOptions reading;
+    SampleOptions samples;
+    PipelineMemory memory;
+};
+
+/// What happened so far. Seconds are of all threads of a stage together.
+struct PipelineStats {
+    std::uint64_t bytes_read = 0;
+    std::uint64_t num_reads = 0;
+    std::uint64_t num_retries = 0;
+    std::uint64_t num_decoded = 0;
+    double read_busy_seconds = 0;
+    double read_wait_seconds = 0;
+    double decode_busy_seconds = 0;
+    double decode_wait_seconds = 0;
+    std::uint64_t memory_bytes = 0;
+    std::uint64_t peak_memory_bytes = 0;
+    const char* io_engine = "";
+    bool io_direct = false;
+    int uring_refusal = 0;
+};
+
+/// Destroying it stops the threads and waits for the read and the decode that each is at. In a forked child every call
+/// throws `forked` and destroying is harmless.
+class Pipeline {
+  public:
+    /// The table's columns must outlive the pipeline.
+    Pipeline(SampleTable table, const PipelineOptions& options);
+    ~Pipeline();
+    Pipeline(const Pipeline&) = delete;
+    Pipeline& operator=(const Pipeline&) = delete;
+
+    /// Starts work on a batch and returns at once. Batches are worked on in the order they came.
+    [[nodiscard]] std::shared_ptr<Batch> submit(BatchWish wish);
+    /// Starts work on other samples in some places of a batch that is done.
+    void resubmit(const std::shared_ptr<Batch>& batch, const std::vector<std::size_t>& positions,
+                  const std::vector<std::uint64_t>& ids);
+    /// Waits until the batch is done, at most `timeout`; true if it is.
+    [[nodiscard]] bool wait_for(const Batch& batch, std::chrono::milliseconds timeout);
+
+    [[nodiscard]] PipelineStats stats() const;
+    [[nodiscard]] ReadFaults& faults();
+
+  private:
+    struct State;
+    ProcessBound<State> state_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,212 @@
+#include "engine/read_stage.h"
+
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "storage/system_error.h"
+
+namespace penstock {
+
+namespace {
+
+constexpr std::size_t kIdleReadBytes = std::size_t{8} << 20;
+
+// What is read of a file for a fetch: on the grid of direct reads, if they are.
+Extent extent_in(const DataFile& file, const Extent& wish) {
+    if (wish.length != 0) return aligned(wish, file.alignment());
+    if (file.size() != 0) return aligned({wish.file, 0, file.size()}, file.alignment());
+    throw Error(ErrorCode::read_failed, "the file is empty", file.path(), "restore it from its source, or remove it");
+}
+
+}  // namespace
+
+ReadStage::ReadStage(DataFiles& files, MemoryAccount& memory, bool whole_files, const ReadOptions& options,
+                     ReadSink sink)
+    : files_(files),
+      memory_(memory),
+      num_readers_(options.num_readers),
+      sink_(std::move(sink)),
+      fetches_(std::numeric_limits<std::size_t>::max()),
+      pool_(std::min(kIdleReadBytes, memory.limit_bytes())) {
+    if (!whole_files && options.allow_uring) ring_ = Uring::open(options.ring_depth, ring_refusal_);
+    uses_ring_ = ring_ != nullptr;
+}
+
+void ReadStage::close() {
+    fetches_.close();
+    memory_.close();
+}
+
+// Memory for a read. Null if the stage closes, or if there is not enough of it now and we may not wait.
+std::shared_ptr<Fetched> ReadStage::room_for(const DataFile& file, const Extent& extent, bool may_wait) {
+    const std::size_t bytes = ReadBlock::bytes_needed(extent, file.alignment());
+    if (bytes > memory_.limit_bytes()) {
+        throw Error(ErrorCode::too_large,
+                    "a read of " + std::to_string(bytes) + " bytes is more than the " +
+                        std::to_string(memory_.limit_bytes()) + " bytes that the loader has for reads",
+                    file.path(), "give the loader more memory");
+    }
+    const bool is_ours = may_wait ? memory_.acquire(bytes) : memory_.try_acquire(bytes);
+    if (!is_ours) return nullptr;
+    return std::make_shared<Fetched>(MemoryLease(memory_, bytes), extent, file.alignment(), pool_);
+}
+
+void ReadStage::deliver(const Fetch& fetch, std::shared_ptr<const Fetched> bytes) {
+    for (const std::uint32_t position : fetch.positions) sink_.ready({fetch.batch, position, bytes});
+}
+
+void ReadStage::read_now(const Fetch& fetch, StageWatch& watch) {
+    try {
+        const std::shared_ptr<const DataFile> file = files_.open(fetch.extent.file);
+        watch.began_waiting();
+        const std::shared_ptr<Fetched> bytes = room_for(*file, extent_in(*file, fetch.extent), true);
+        watch.began_working();
+        if (bytes == nullptr) return;
+        read_block(*file, bytes->block, faults_, counters_);
+        deliver(fetch, bytes);
+    } catch (const Error& error) {
+        sink_.failed(fetch, error);
+    }
+}
+
+void ReadStage::run_thread() {
+    StageWatch watch(clock_);
+    while (const std::optional<Fetch> fetch = fetches_.pop()) {
+        watch.began_working();
+        if (fetch->batch->is_cancelled()) {
+            sink_.dropped(*fetch);
+        } else {
+            read_now(*fetch, watch);
+        }
+        watch.began_waiting();
+    }
+}
+
+// One thread's work on the ring: as many reads under way as fit, completions handed on as they come.
+class ReadStage::RingRun {
+  public:
+    RingRun(ReadStage& stage, std::unique_ptr<Uring> ring)
+        : stage_(stage), watch_(stage.clock_), pending_(ring->depth()), ring_(std::move(ring)) {
+        for (std::size_t slot = 0; slot < pending_.size(); ++slot) free_.push_back(slot);
+    }
+
+    void run() {
+        std::vector<Uring::Completion> completions;
+        while (start_reads()) {
+            if (ring_->num_pending() == 0) continue;
+            watch_.began_waiting();
+            ring_->wait(completions);
+            watch_.began_working();
+            for (const Uring::Completion& done : completions) finish(done.token, done.result);
+        }
+    }
+
+  private:
+    struct Pending {
+        Fetch fetch;
+        std::shared_ptr<const DataFile> file;
+        std::shared_ptr<Fetched> bytes;
+    };
+
+    // Queues what there is room for; waits only if nothing is under way. False when the stage closes.
+    bool start_reads() {
+        while (!free_.empty()) {
+            const bool is_idle = ring_->num_pending() == 0;
+            if (!next_) {
+                if (is_idle) watch_.began_waiting();
+                next_ = is_idle ? stage_.fetches_.pop() : stage_.fetches_.try_pop();
+                if (is_idle) watch_.began_working();
+                if (!next_) return !is_idle;
+            }
+            if (next_->batch->is_cancelled()) {
+                stage_.sink_.dropped(*std::exchange(next_, std::nullopt));
+                continue;
+            }
+            if (!start_next(is_idle)) return !is_idle;
+        }
+        return true;
+    }
+
+    // False if there is no memory for it now, or the stage closes.
+    bool start_next(bool may_wait) {
+        Pending pending{*next_, nullptr, nullptr};
+        try {
+            pending.file = stage_.files_.open(pending.fetch.extent.file);
+            pending.bytes = stage_.room_for(*pending.file, extent_in(*pending.file, pending.fetch.extent), may_wait);
+            if (pending.bytes == nullptr) return false;
+            next_.reset();
+            if (const int fault = stage_.faults_.before_read(pending.fetch.extent.file); fault != 0) {
+                read_again(pending, fault);
+                return true;
+            }
+        } catch (const Error& error) {
+            stage_.sink_.failed(pending.fetch, error);
+            next_.reset();
+            return true;
+        }
+        const std::size_t slot = free_.back();
+        free_.pop_back();
+        pending_[slot] = std::move(pending);
+        queue(slot);
+        return true;
+    }
+
+    void queue(std::size_t slot) {
+        const Pending& pending = pending_[slot];
+        const ReadBlock& block = pending.bytes->block;
+        ring_->queue_read(pending.file->descriptor(), block.position(), block.room(), slot);
+    }
+
+    void finish(std::size_t slot, int result) {
+        Pending& pending = pending_[slot];
+        ReadBlock& block = pending.bytes->block;
+        if (result > 0) block.add_filled(static_cast<std::size_t>(result));
+        const bool on_the_grid = result > 0 && static_cast<std::uint64_t>(result) % pending.file->alignment() == 0;
+        if (on_the_grid && !block.room().empty()) {
+            queue(slot);
+            return;
+        }
+        Pending ended = std::exchange(pending, Pending{});
+        free_.push_back(slot);
+        if (result < 0) {
+            read_again(ended, -result);
+            return;
+        }
+        stage_.counters_.num_reads.fetch_add(1, std::memory_order_relaxed);
+        stage_.counters_.num_bytes.fetch_add(ended.bytes->block.filled(), std::memory_order_relaxed);
+        ended.file->drop(ended.fetch.extent.offset, ended.fetch.extent.length);
+        stage_.deliver(ended.fetch, std::move(ended.bytes));
+    }
+
+    // A read that the disk failed goes the plain way, which tries again and tells what is wrong.
+    void read_again(Pending& pending, int fault) {
+        try {
+            if (!is_passing_fault(fault)) {
+                throw_storage_error(ErrorCode::read_failed, "read", pending.file->path(), fault);
+            }
+            stage_.counters_.num_retries.fetch_add(1, std::memory_order_relaxed);
+            read_block(*pending.file, pending.bytes->block, stage_.faults_, stage_.counters_);
+            stage_.deliver(pending.fetch, pending.bytes);
+        } catch (const Error& error) {
+            stage_.sink_.failed(pending.fetch, error);
+        }
+    }
+
+    ReadStage& stage_;
+    StageWatch watch_;
+    std::vector<Pending> pending_;
+    std::vector<std::size_t> free_;
+    std::optional<Fetch> next_;
+    std::unique_ptr<Uring> ring_;  // last: it goes first, and waits for the reads whose memory `pending_` holds
+};
+
+void ReadStage::run() {
+    if (uses_ring_) {
+        RingRun(*this, std::move(ring_)).run();
+    } else {
+        run_thread();
+    }
+}
+
+}  // namespace penstock

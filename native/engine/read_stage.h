@@ -1,0 +1,82 @@
+// The reading stage: fetches in, samples with their bytes out. One thread on an io_uring where the kernel allows it,
+// else several that block in pread.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "engine/fetch.h"
+#include "engine/memory_account.h"
+#include "engine/queue.h"
+#include "engine/stage_clock.h"
+#include "storage/data_files.h"
+#include "storage/read_faults.h"
+#include "storage/reading.h"
+#include "storage/uring.h"
+
+namespace penstock {
+
+struct ReadOptions {
+    std::size_t num_readers = 4;  ///< threads, where there is no ring
+    bool allow_uring = true;      ///< false forces threads, for tests and comparisons
+    unsigned ring_depth = 32;
+};
+
+/// What the stage does with a fetch when it is over; called from its threads.
+struct ReadSink {
+    std::function<void(ReadySample)> ready;
+    std::function<void(const Fetch&, const Error&)> failed;
+    std::function<void(const Fetch&)> dropped;  ///< nobody wants the batch any more
+};
+
+class ReadStage {
+  public:
+    /// `whole_files` says that fetches are files to be opened, read and closed: those go to threads, because opening
+    /// blocks too.
+    ReadStage(DataFiles& files, MemoryAccount& memory, bool whole_files, const ReadOptions& options, ReadSink sink);
+
+    /// Threads that must call `run`.
+    [[nodiscard]] std::size_t num_threads() const noexcept { return uses_ring_ ? 1 : num_readers_; }
+    /// The work of one of them, until `close`.
+    void run();
+
+    void push(Fetch fetch) { (void)fetches_.push(std::move(fetch)); }
+    void close();
+
+    /// "uring" or "pread".
+    [[nodiscard]] const char* engine_name() const noexcept { return uses_ring_ ? "uring" : "pread"; }
+    /// The errno with which a ring was refused; 0 if it was not, or not asked for.
+    [[nodiscard]] int ring_refusal() const noexcept { return ring_refusal_; }
+    [[nodiscard]] const ReadCounters& counters() const noexcept { return counters_; }
+    [[nodiscard]] const StageClock& clock() const noexcept { return clock_; }
+    [[nodiscard]] ReadFaults& faults() noexcept { return faults_; }
+
+  private:
+    class RingRun;
+
+    void run_thread();
+    [[nodiscard]] std::shared_ptr<Fetched> room_for(const DataFile& file, const Extent& extent, bool may_wait);
+    void read_now(const Fetch& fetch, StageWatch& watch);
+    void deliver(const Fetch& fetch, std::shared_ptr<const Fetched> bytes);
+
+    DataFiles& files_;
+    MemoryAccount& memory_;
+    const std::size_t num_readers_;
+    const ReadSink sink_;
+    BoundedQueue<Fetch> fetches_;
+    std::unique_ptr<Uring> ring_;
+    bool uses_ring_ = false;
+    int ring_refusal_ = 0;
+    BufferPool pool_;
+    ReadFaults faults_;
+    ReadCounters counters_;
+    StageClock clock_;
+};
+
+}  // namespace penstock

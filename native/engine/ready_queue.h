@@ -1,0 +1,61 @@
+// Samples that wait for a decoder; those of the oldest batch go first, so that no batch waits for a later one.
+#pragma once
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "engine/fetch.h"
+
+namespace penstock {
+
+/// From any number of threads to any number of threads. Bounded by the memory of what is read, not by a count.
+class ReadyQueue {
+  public:
+    void push(ReadySample sample) {
+        const std::lock_guard lock(mutex_);
+        const std::uint64_t batch = sample.batch->number();
+        heap_.push_back({batch, num_pushed_++, std::move(sample)});
+        std::ranges::push_heap(heap_, later);
+        not_empty_.notify_one();
+    }
+
+    /// Waits for a sample. Empty once the queue is closed: what is inside is left there.
+    [[nodiscard]] std::optional<ReadySample> pop() {
+        std::unique_lock lock(mutex_);
+        not_empty_.wait(lock, [&] { return closed_ || !heap_.empty(); });
+        if (closed_) return std::nullopt;
+        std::ranges::pop_heap(heap_, later);
+        std::optional<ReadySample> sample(std::move(heap_.back().sample));
+        heap_.pop_back();
+        return sample;
+    }
+
+    void close() {
+        const std::lock_guard lock(mutex_);
+        closed_ = true;
+        not_empty_.notify_all();
+    }
+
+  private:
+    struct Item {
+        std::uint64_t batch;
+        std::uint64_t arrival;
+        ReadySample sample;
+    };
+    static bool later(const Item& a, const Item& b) noexcept {
+        return std::pair(a.batch, a.arrival) > std::pair(b.batch, b.arrival);
+    }
+
+    std::mutex mutex_;
+    std::condition_variable not_empty_;
+    std::vector<Item> heap_;
+    std::uint64_t num_pushed_ = 0;
+    bool closed_ = false;
+};
+
+}  // namespace penstock
