@@ -1,7 +1,9 @@
 from collections.abc import Sequence
-from typing import Annotated
+import enum
+from typing import Annotated, Any
 
 import numpy
+import numpy.typing
 from numpy.typing import NDArray
 
 import penstock.types
@@ -106,6 +108,139 @@ class Building:
 def build_shards(pool: ThreadPool, files: SourceFiles, ids: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], fields: Sequence[tuple[tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]], Target]], names: tuple[bytes, bytes, str], shards: tuple[int, int, bytes], skip_errors: bool, keep_source: bool) -> Building: ...
 
 def pixel_hash(pixels: penstock.types.Pixels) -> bytes: ...
+
+class Caching(enum.Enum):
+    SYSTEM = 0
+
+    NONE = 1
+
+class Channels(enum.Enum):
+    RGB = 0
+
+    L = 1
+
+    UNCHANGED = 2
+
+class Verify(enum.Enum):
+    FIRST = 0
+
+    ALWAYS = 1
+
+    NEVER = 2
+
+class PipelineOptions:
+    def __init__(self) -> None: ...
+
+    @property
+    def num_threads(self) -> int: ...
+
+    @num_threads.setter
+    def num_threads(self, arg: int, /) -> None: ...
+
+    @property
+    def caching(self) -> Caching: ...
+
+    @caching.setter
+    def caching(self, arg: Caching, /) -> None: ...
+
+    @property
+    def num_readers(self) -> int: ...
+
+    @num_readers.setter
+    def num_readers(self, arg: int, /) -> None: ...
+
+    @property
+    def allow_uring(self) -> bool: ...
+
+    @allow_uring.setter
+    def allow_uring(self, arg: bool, /) -> None: ...
+
+    @property
+    def channels(self) -> Channels: ...
+
+    @channels.setter
+    def channels(self, arg: Channels, /) -> None: ...
+
+    @property
+    def verify(self) -> Verify: ...
+
+    @verify.setter
+    def verify(self, arg: Verify, /) -> None: ...
+
+    @property
+    def approximate(self) -> bool: ...
+
+    @approximate.setter
+    def approximate(self, arg: bool, /) -> None: ...
+
+    @property
+    def max_pixels(self) -> int: ...
+
+    @max_pixels.setter
+    def max_pixels(self, arg: int, /) -> None: ...
+
+    @property
+    def read_bytes(self) -> int: ...
+
+    @read_bytes.setter
+    def read_bytes(self, arg: int, /) -> None: ...
+
+    @property
+    def scratch_bytes(self) -> int: ...
+
+    @scratch_bytes.setter
+    def scratch_bytes(self, arg: int, /) -> None: ...
+
+    @property
+    def idle_bytes(self) -> int: ...
+
+    @idle_bytes.setter
+    def idle_bytes(self, arg: int, /) -> None: ...
+
+class Batch:
+    def pixels(self, field: int) -> numpy.typing.NDArray[Any] | list[numpy.typing.NDArray[Any]]:
+        """
+        One array if all samples have one shape, else an array a sample. Of a batch that was waited for.
+        """
+
+    def failures(self) -> list[tuple[int, int, int, str, str, str, int]]:
+        """
+        (position, id, code, what, where, fix, errno) of every sample that failed since it was last asked.
+        """
+
+    def drop(self, positions: Sequence[int]) -> None:
+        """Takes samples out; those behind move up."""
+
+    def cancel(self) -> None:
+        """Nobody wants it any more."""
+
+class SampleTable:
+    def __init__(self, folder: bytes, names: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], name_ends: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], num_samples: int, codecs: Sequence[str]) -> None: ...
+
+    def add_field(self, is_mask: bool = False, file: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, offset: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, length: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, checksum: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, codec: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> None: ...
+
+class Pipeline:
+    def __init__(self, table: SampleTable, options: PipelineOptions) -> None: ...
+
+    def submit(self, ids: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], seed: int, epoch: int) -> Batch:
+        """Starts work on a batch and returns at once."""
+
+    def resubmit(self, batch: Batch, positions: Sequence[int], ids: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
+        """Starts work on other samples in some places of a batch that is done."""
+
+    def wait(self, batch: Batch) -> None:
+        """Waits until a batch is done; Ctrl-C ends it."""
+
+    def stats(self) -> dict[str, Any]: ...
+
+    def stall(self, file: int | None, seconds: float, times: int = 1) -> None:
+        """For tests: reads that take longer."""
+
+    def fail(self, file: int | None, error: int, times: int = 1) -> None:
+        """For tests: reads that fail."""
+
+    def close(self) -> None:
+        """Stops the threads and waits for what each of them is at."""
 
 class SynthSpec:
     def __init__(self, width: int, height: int, num_classes: int, seed: int, variant: str, deep: bool) -> None: ...
