@@ -1,6 +1,7 @@
 """Penstock keeps accelerators fed with images."""
 
 from penstock.codecs import ImageInfo, decode, encode, inspect
+from penstock.doctor import watch
 from penstock.errors import ArgumentError, CodecError, DatasetError, PenstockError, SourceError, StorageError
 from penstock.records import Dataset
 from penstock.records import open_dataset as open  # noqa: A004  # as users of h5py, zarr and safetensors write it
@@ -20,4 +21,5 @@ __all__ = [
     "encode",
     "inspect",
     "open",
+    "watch",
 ]

@@ -48,7 +48,7 @@ def this_machine() -> Machine:
 
 def cpu_model(root: Path = Path("/")) -> str:
     """The processor's name as the kernel gives it."""
-    for line in _lines(root / "proc/cpuinfo"):
+    for line in read_lines(root / "proc/cpuinfo"):
         key, _, value = line.partition(":")
         if key.strip() in ("model name", "Model", "cpu model"):
             return " ".join(value.split())
@@ -57,7 +57,7 @@ def cpu_model(root: Path = Path("/")) -> str:
 
 def memory(root: Path = Path("/")) -> Memory:
     """Memory of the machine and of the cgroups, version 1 or 2, that this process is in."""
-    kilobytes = {line.split(":")[0]: int(line.split()[1]) for line in _lines(root / "proc/meminfo") if ":" in line}
+    kilobytes = {line.split(":")[0]: int(line.split()[1]) for line in read_lines(root / "proc/meminfo") if ":" in line}
     total = kilobytes.get("MemTotal", 0) * 1024
     available = kilobytes.get("MemAvailable", kilobytes.get("MemFree", 0)) * 1024
     limit = total
@@ -73,7 +73,7 @@ def memory(root: Path = Path("/")) -> Memory:
 def _memory_groups(root: Path) -> Iterator[Path]:
     """Folders of the cgroups this process is in, innermost first. Each of them may set a limit."""
     mount = root / "sys/fs/cgroup"
-    for line in _lines(root / "proc/self/cgroup"):
+    for line in read_lines(root / "proc/self/cgroup"):
         number, controllers, path = line.split(":", 2)
         if number == "0":
             folders = [mount, mount / "unified"]
@@ -90,7 +90,7 @@ def _memory_groups(root: Path) -> Iterator[Path]:
 def _used_bytes(group: Path) -> int:
     """What the cgroup holds and cannot drop: pages of files that were only read do not count."""
     used = _number(group / "memory.current") or _number(group / "memory.usage_in_bytes") or 0
-    fields = dict(line.split(" ", 1) for line in _lines(group / "memory.stat") if " " in line)
+    fields = dict(line.split(" ", 1) for line in read_lines(group / "memory.stat") if " " in line)
     droppable = fields.get(
         "total_inactive_file", fields.get("inactive_file", "0")
     )  # the first: version 1, with children
@@ -98,12 +98,13 @@ def _used_bytes(group: Path) -> int:
 
 
 def _number(path: Path) -> int | None:
-    words = "".join(_lines(path)).split()
+    words = "".join(read_lines(path)).split()
     return int(words[0]) if words and words[0].isdigit() else None
 
 
-def _lines(path: Path) -> list[str]:
+def read_lines(path: Path | str) -> list[str]:
+    """The lines of a file of the kernel; none if it is not there or not for us."""
     try:
-        return path.read_text(errors="replace").splitlines()
+        return Path(path).read_text(errors="replace").splitlines()
     except OSError:
         return []

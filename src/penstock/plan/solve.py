@@ -14,8 +14,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse  # type: ignore[import-untyped]  # its stubs are another project's
-from scipy.optimize import linprog  # type: ignore[import-untyped]
 
 from penstock.errors import ArgumentError
 from penstock.plan.problem import Problem
@@ -55,6 +53,10 @@ class Solution:
 
 def solve(problem: Problem) -> Solution:
     """The fastest assignment. ArgumentError if not even the smallest formats fit the storage limit."""
+    # Here, because it takes longer to import than a command takes to say its help.
+    from scipy import sparse  # type: ignore[import-untyped]  # its stubs are another project's
+    from scipy.optimize import linprog  # type: ignore[import-untyped]
+
     _check_storage(problem)
     unit = _time_unit(problem)
     num_images, num_formats = problem.bytes.shape

@@ -1,5 +1,14 @@
 """What a machine and a dataset can do, measured: `profile.json`. Decides nothing."""
 
-from penstock.profile.values import Dataset, Disk, Figure, FormatCosts, Profile, SampledImage
+from penstock.profile.values import (
+    Dataset,
+    Disk,
+    Figure,
+    FormatCosts,
+    Profile,
+    SampledImage,
+    read_profile,
+    write_profile,
+)
 
-__all__ = ["Dataset", "Disk", "Figure", "FormatCosts", "Profile", "SampledImage"]
+__all__ = ["Dataset", "Disk", "Figure", "FormatCosts", "Profile", "SampledImage", "read_profile", "write_profile"]

@@ -1,0 +1,7 @@
+"""Where training waits, measured from outside, before anything is converted."""
+
+from penstock.doctor.command import watch_command
+from penstock.doctor.diagnosis import Diagnosis, Observed, diagnose_run
+from penstock.doctor.watch import Watch, watch
+
+__all__ = ["Diagnosis", "Observed", "Watch", "diagnose_run", "watch", "watch_command"]

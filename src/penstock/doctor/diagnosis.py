@@ -1,0 +1,101 @@
+"""From timings and counters to a diagnosis: how much is waiting, on what, and what could be had."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+from penstock.documents import Json
+
+LITTLE = 0.05
+"""A stall share below it is nothing to worry about."""
+BUSY = 0.85
+"""A resource above it is taken to be what everything waits for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """What was seen of a training run."""
+
+    num_batches: int
+    wait_seconds: float
+    """In `next()` of the loader, first batches left out."""
+    step_seconds: float
+    """Between batches: the model, and all else that the loop does."""
+    first_wait_seconds: float
+    """Until the first batches came."""
+    wall_seconds: float
+    cpu_seconds: float
+    cores: int
+    disk_bytes: int
+    disk_bytes_per_second: float | None = None
+    """What the disk could do, if it was measured."""
+    gpu_share: float | None = None
+    num_workers: int | None = None
+    roots: tuple[str, ...] = ()
+    """Folders of the datasets that were read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """Who limits a training run. Shares are of the time between first and last batch."""
+
+    stall_share: float
+    bottleneck: str
+    """`compute`, `cpu`, `disk`, or `latency`: the loader is late though neither core nor disk is busy."""
+    cpu_share: float
+    disk_share: float | None
+    most_to_gain: float
+    """How many times faster it would be if it never waited."""
+    advice: tuple[str, ...]
+
+    def as_dict(self) -> dict[str, Json]:
+        """For `--json` and reports."""
+        members = asdict(self)
+        return members | {"advice": list(self.advice)}
+
+
+def diagnose_run(observed: Observed) -> Diagnosis:
+    """Name the bottleneck of a run.
+
+    >>> run = Observed(100, 6.0, 4.0, 0.5, 11.0, 20.0, 2, 0)
+    >>> found = diagnose_run(run)
+    >>> found.bottleneck, found.stall_share, round(found.most_to_gain, 2)
+    ('cpu', 0.6, 2.5)
+    """
+    timed = observed.wait_seconds + observed.step_seconds
+    stall = observed.wait_seconds / timed if timed > 0 else 0.0
+    cpu = observed.cpu_seconds / (observed.wall_seconds * observed.cores) if observed.wall_seconds > 0 else 0.0
+    disk = None
+    if observed.disk_bytes_per_second is not None and observed.wall_seconds > 0:
+        disk = observed.disk_bytes / observed.wall_seconds / observed.disk_bytes_per_second
+    if stall < LITTLE:
+        bottleneck = "compute"
+    elif disk is not None and disk >= BUSY and disk >= cpu:
+        bottleneck = "disk"
+    elif cpu >= BUSY:
+        bottleneck = "cpu"
+    else:
+        bottleneck = "latency"
+    gain = timed / observed.step_seconds if observed.step_seconds > 0 else float("inf")
+    return Diagnosis(stall, bottleneck, min(cpu, 1.0), disk, gain, tuple(_advice(observed, bottleneck, stall, gain)))
+
+
+def _advice(observed: Observed, bottleneck: str, stall: float, gain: float) -> list[str]:
+    if observed.num_batches == 0:
+        return ["No batch of a torch DataLoader was seen: does the command train in this process, and for long enough?"]
+    if bottleneck == "compute":
+        return [f"Only {stall:.0%} of the time is spent waiting for data: a faster loader buys next to nothing."]
+    said = [f"{stall:.0%} of the time is spent waiting for data; without it training would be {gain:.2f} times faster."]
+    if bottleneck == "cpu":
+        said.append(
+            "The cores are busy: decode less (regions, a format that decodes faster), or use fewer copies in Python."
+        )
+    if bottleneck == "disk":
+        said.append("The disk is busy: smaller formats, or a cache that keeps what it read, would spare it.")
+    if bottleneck == "latency":
+        workers = "It has no workers: start with num_workers > 0, " if observed.num_workers == 0 else "More workers, "
+        said.append("Neither cores nor disk are busy: batches are made one after the other.")
+        said.append(workers + "or a loader that reads ahead, would overlap them.")
+    for root in observed.roots:
+        said.append(f"To see what Penstock would do: penstock profile {root}, then penstock plan profile.json")
+    return said

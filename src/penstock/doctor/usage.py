@@ -1,0 +1,62 @@
+"""What a command and its children use of the processor and the disk while they run, read from /proc."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from penstock.machine import read_lines
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Totals since the start."""
+
+    cpu_seconds: float
+    disk_bytes: int
+    """Read from a disk, not from the page cache."""
+
+
+class TreeMeter:
+    """Adds up a process and all that descend from it; one that ended counts up to the last look at it."""
+
+    def __init__(self, root: int) -> None:
+        self._root = root
+        self._seen: dict[int, Usage] = {}
+        self._tick = os.sysconf("SC_CLK_TCK")
+
+    def look(self) -> Usage:
+        """Read everybody's counters now."""
+        for process in self._tree():
+            used = self._used(process)
+            if used is not None:
+                self._seen[process] = used
+        return Usage(
+            sum(used.cpu_seconds for used in self._seen.values()), sum(used.disk_bytes for used in self._seen.values())
+        )
+
+    def _tree(self) -> list[int]:
+        found, waiting = [], [self._root]
+        while waiting:
+            process = waiting.pop()
+            found.append(process)
+            for task in _numbers(f"/proc/{process}/task"):
+                waiting += [
+                    int(child) for child in " ".join(read_lines(f"/proc/{process}/task/{task}/children")).split()
+                ]
+        return found
+
+    def _used(self, process: int) -> Usage | None:
+        stat = "".join(read_lines(f"/proc/{process}/stat")).rpartition(")")[2].split()
+        if len(stat) < 15:
+            return None
+        io = dict(line.split(": ", 1) for line in read_lines(f"/proc/{process}/io") if ": " in line)
+        return Usage((int(stat[11]) + int(stat[12])) / self._tick, int(io.get("read_bytes", 0)))
+
+
+def _numbers(folder: str) -> list[int]:
+    try:
+        return [int(entry.name) for entry in Path(folder).iterdir() if entry.name.isdecimal()]
+    except OSError:
+        return []
