@@ -14,11 +14,13 @@ SimdPath detect() noexcept {
     __builtin_cpu_init();
     const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
                       __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt") &&
-                      __builtin_cpu_supports("pclmul");
+                      __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("fma") &&
+                      __builtin_cpu_supports("f16c");
     const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
                         __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vbmi2") &&
-                        __builtin_cpu_supports("gfni") && __builtin_cpu_supports("vpclmulqdq");
+                        __builtin_cpu_supports("gfni") && __builtin_cpu_supports("vpclmulqdq") &&
+                        __builtin_cpu_supports("avx512vnni");
     if (avx512) return SimdPath::avx512;
     if (avx2) return SimdPath::avx2;
     return SimdPath::baseline;

@@ -6,8 +6,8 @@
 
 namespace penstock {
 
-/// Ordered: a path includes everything before it. `avx2` includes BMI2 and PCLMUL;
-/// `avx512` means F, BW, DQ, VL, VBMI, VBMI2, GFNI and VPCLMULQDQ together (Ice Lake, Zen 4 and later).
+/// Ordered: a path includes everything before it. `avx2` includes BMI2, PCLMUL, FMA and F16C;
+/// `avx512` means F, BW, DQ, VL, VBMI, VBMI2, VNNI, GFNI and VPCLMULQDQ together (Ice Lake, Zen 4 and later).
 enum class SimdPath : int { portable = 0, baseline = 1, avx2 = 2, avx512 = 3 };
 
 /// The best path of this processor.

@@ -22,6 +22,15 @@ struct PixelShape {
     friend bool operator==(const PixelShape&, const PixelShape&) = default;
 };
 
+/// A rectangle of pixels, half-open: rows [y, y + height), columns [x, x + width).
+struct Region {
+    std::uint32_t y = 0;
+    std::uint32_t x = 0;
+    std::uint32_t height = 0;
+    std::uint32_t width = 0;
+    friend bool operator==(const Region&, const Region&) = default;
+};
+
 /// Pixels somebody else owns and we may write. Rows are `row_stride` bytes apart; within a row samples are
 /// contiguous.
 struct ImageView {

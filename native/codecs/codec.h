@@ -26,14 +26,6 @@ struct ImageInfo {
     std::string_view variant = "";  ///< codec-specific: "progressive", "interlaced", "lossless", "dense"…
 };
 
-/// A rectangle of pixels, half-open: rows [y, y + height), columns [x, x + width).
-struct Region {
-    std::uint32_t y = 0;
-    std::uint32_t x = 0;
-    std::uint32_t height = 0;
-    std::uint32_t width = 0;
-};
-
 /// What a decode really did; a unit is an MCU (jpeg), a row (png, bmp, pnm, webp) or a tile (weir, l3).
 struct DecodeCounters {
     std::uint64_t units_total = 0;
