@@ -6,6 +6,7 @@ NB_MODULE(_native, module) {
     bindings::register_base(module);
     bindings::register_codecs(module);
     bindings::register_pixels(module);
+    bindings::register_transforms(module);
     bindings::register_storage(module);
     bindings::register_engine(module);
     bindings::register_codec_batch(module);

@@ -11,7 +11,7 @@ LAYERS = (
     ("errors", "types", "version", "_native"),
     ("chance", "documents", "units"),
     ("machine",),
-    ("codecs", "limits", "pixels", "storage"),
+    ("codecs", "limits", "pixels", "storage", "transforms"),
     ("records",),
     ("order",),
     ("load",),

@@ -1,0 +1,265 @@
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/variant.h>
+#include <nanobind/stl/vector.h>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "bindings/convert.h"
+#include "bindings/register.h"
+#include "pixels/program.h"
+
+namespace penstock::bindings {
+
+namespace {
+
+using Sides = std::pair<std::uint32_t, std::uint32_t>;
+
+constexpr std::array<const char*, 6> kFilters{"nearest", "box", "bilinear", "hamming", "bicubic", "lanczos"};
+constexpr std::array<const char*, 4> kPaddingModes{"constant", "edge", "reflect", "symmetric"};
+constexpr std::array<const char*, 4> kTypes{"uint8", "uint16", "float32", "float16"};
+constexpr std::array<const char*, 2> kLayouts{"NHWC", "NCHW"};
+constexpr std::array<const char*, 4> kColorChanges{"brightness", "contrast", "saturation", "hue"};
+
+/// Enumerations cross the boundary by name.
+template <typename Enum, std::size_t kCount>
+Enum named(const std::array<const char*, kCount>& names, const std::string& name, const char* what) {
+    std::string known;
+    for (std::size_t i = 0; i < kCount; ++i) {
+        if (name == names[i]) return static_cast<Enum>(i);
+        known += std::string(i == 0 ? "" : ", ") + names[i];
+    }
+    throw Error(ErrorCode::bad_argument, std::string("no ") + what + " is called '" + name + "'", "transforms",
+                "choose one of " + known);
+}
+
+template <std::size_t kCount, typename Enum>
+std::string name_of(const std::array<const char*, kCount>& names, Enum value) {
+    return names[static_cast<std::size_t>(value)];
+}
+
+Filter filter_named(const std::string& name) { return named<Filter>(kFilters, name, "interpolation"); }
+ImageSize size_of(Sides sides) { return {sides.first, sides.second}; }
+Sides sides_of(ImageSize size) { return {size.height, size.width}; }
+
+using AnyArray = nb::ndarray<nb::c_contig, nb::device::cpu>;
+
+SampleType type_of(const nb::dlpack::dtype& type) {
+    if (type == nb::dtype<std::uint8_t>()) return SampleType::uint8;
+    if (type == nb::dtype<std::uint16_t>()) return SampleType::uint16;
+    if (type == nb::dtype<float>()) return SampleType::float32;
+    if (type.code == static_cast<std::uint8_t>(nb::dlpack::dtype_code::Float) && type.bits == 16) {
+        return SampleType::float16;
+    }
+    throw Error(ErrorCode::bad_output, "results are uint8, uint16, float32 or float16", "out",
+                "pass an array of one of these types");
+}
+
+/// An array of three dimensions as the place of a result.
+Slot slot_of(const AnyArray& out, const std::string& layout_name) {
+    const auto layout = named<Layout>(kLayouts, layout_name, "layout");
+    if (out.ndim() != 3) {
+        throw Error(ErrorCode::bad_output, "a result has " + std::to_string(out.ndim()) + " dimensions, not 3", "out",
+                    "pass HxWxC (NHWC) or CxHxW (NCHW)");
+    }
+    const bool planes = layout == Layout::nchw;
+    const std::size_t height = out.shape(planes ? 1 : 0);
+    const std::size_t width = out.shape(planes ? 2 : 1);
+    const std::size_t channels = out.shape(planes ? 0 : 2);
+    if (channels < 1 || channels > 4) {
+        throw Error(ErrorCode::bad_output, "a result has " + std::to_string(channels) + " channels, not 1 to 4", "out",
+                    "pass HxWxC (NHWC) or CxHxW (NCHW)");
+    }
+    return {out.data(),
+            {static_cast<std::uint32_t>(height), static_cast<std::uint32_t>(width)},
+            static_cast<std::uint8_t>(channels),
+            type_of(out.dtype()),
+            layout};
+}
+
+void apply(const TransformProgram& program, nb::handle pixels, const Draw& draw, const AnyArray& out,
+           const std::string& layout, std::uint32_t scale) {
+    const BorrowedPixels borrowed(pixels, false);
+    const Slot slot = slot_of(out, layout);
+    const nb::gil_scoped_release unlocked;
+    thread_local TransformScratch scratch;
+    program.apply(borrowed.view(), draw, slot, scratch, scale);
+}
+
+nb::tuple tuple_of(const Rect& rect) { return nb::make_tuple(rect.y, rect.x, rect.height, rect.width); }
+
+nb::dict describe(const Step& step) {
+    nb::dict facts;
+    if (step.recolors) {
+        nb::list changes;
+        for (std::size_t i = 0; i < step.color.count; ++i) {
+            changes.append(nb::make_tuple(name_of(kColorChanges, step.color.order[i]), step.color.factors[i]));
+        }
+        facts["colors"] = changes;
+        return facts;
+    }
+    const Stage& stage = step.stage;
+    facts["source"] = tuple_of(stage.source);
+    facts["source_flipped"] = stage.source_flipped;
+    facts["size"] = stage.resized ? nb::cast(sides_of(stage.size)) : nb::none();
+    facts["interpolation"] = stage.resized ? nb::cast(name_of(kFilters, stage.filter)) : nb::none();
+    facts["window"] = tuple_of(stage.window);
+    facts["padded"] = stage.padded();
+    facts["flipped"] = stage.flipped;
+    return facts;
+}
+
+std::vector<nb::dict> steps_of(const Draw& draw) {
+    std::vector<nb::dict> steps;
+    for (std::size_t i = 0; i < draw.num_steps; ++i) steps.push_back(describe(draw.steps[i]));
+    return steps;
+}
+
+void register_geometry(nb::module_& module) {
+    nb::class_<ResizeOperation>(module, "ResizeOperation")
+        .def(
+            "__init__",
+            [](ResizeOperation* self, std::optional<std::uint32_t> height, std::optional<std::uint32_t> width,
+               std::optional<std::uint32_t> max_size, const std::string& interpolation) {
+                new (self) ResizeOperation{height, width, max_size, filter_named(interpolation)};
+            },
+            nb::arg("height").none(), nb::arg("width").none(), nb::arg("max_size").none(), nb::arg("interpolation"));
+    nb::class_<CenterCropOperation>(module, "CenterCropOperation")
+        .def(
+            "__init__", [](CenterCropOperation* self, Sides size) { new (self) CenterCropOperation{size_of(size)}; },
+            nb::arg("size"));
+    nb::class_<RandomCropOperation>(module, "RandomCropOperation")
+        .def(
+            "__init__",
+            [](RandomCropOperation* self, Sides size, std::array<std::uint32_t, 4> padding, bool pad_if_needed,
+               const std::string& mode, Fill fill, Fill mask_fill) {
+                new (self) RandomCropOperation{size_of(size),   padding,
+                                               pad_if_needed,   named<PaddingMode>(kPaddingModes, mode, "padding mode"),
+                                               std::move(fill), std::move(mask_fill)};
+            },
+            nb::arg("size"), nb::arg("padding"), nb::arg("pad_if_needed"), nb::arg("mode"), nb::arg("fill"),
+            nb::arg("mask_fill"));
+    nb::class_<RandomResizedCropOperation>(module, "RandomResizedCropOperation")
+        .def(
+            "__init__",
+            [](RandomResizedCropOperation* self, Sides size, std::pair<double, double> scale,
+               std::pair<double, double> ratio, const std::string& interpolation) {
+                new (self) RandomResizedCropOperation{size_of(size), scale.first,  scale.second,
+                                                      ratio.first,   ratio.second, filter_named(interpolation)};
+            },
+            nb::arg("size"), nb::arg("scale"), nb::arg("ratio"), nb::arg("interpolation"));
+    nb::class_<ScaleJitterOperation>(module, "ScaleJitterOperation")
+        .def(
+            "__init__",
+            [](ScaleJitterOperation* self, Sides target_size, std::pair<double, double> scale_range,
+               const std::string& interpolation) {
+                new (self) ScaleJitterOperation{size_of(target_size), scale_range.first, scale_range.second,
+                                                filter_named(interpolation)};
+            },
+            nb::arg("target_size"), nb::arg("scale_range"), nb::arg("interpolation"));
+    nb::class_<RandomHorizontalFlipOperation>(module, "RandomHorizontalFlipOperation")
+        .def(
+            "__init__",
+            [](RandomHorizontalFlipOperation* self, double p) { new (self) RandomHorizontalFlipOperation{p}; },
+            nb::arg("p"));
+}
+
+void register_values(nb::module_& module) {
+    using Range = ColorJitterOperation::Range;
+    nb::class_<ColorJitterOperation>(module, "ColorJitterOperation")
+        .def(
+            "__init__",
+            [](ColorJitterOperation* self, Range brightness, Range contrast, Range saturation, Range hue) {
+                new (self) ColorJitterOperation{brightness, contrast, saturation, hue};
+            },
+            nb::arg("brightness").none(), nb::arg("contrast").none(), nb::arg("saturation").none(),
+            nb::arg("hue").none());
+    nb::class_<ToDtypeOperation>(module, "ToDtypeOperation")
+        .def(
+            "__init__",
+            [](ToDtypeOperation* self, const std::string& dtype, bool scale) {
+                new (self) ToDtypeOperation{named<SampleType>(kTypes, dtype, "dtype"), scale};
+            },
+            nb::arg("dtype"), nb::arg("scale"));
+    nb::class_<NormalizeOperation>(module, "NormalizeOperation")
+        .def(
+            "__init__",
+            [](NormalizeOperation* self, std::vector<double> mean, std::vector<double> std) {
+                new (self) NormalizeOperation{std::move(mean), std::move(std)};
+            },
+            nb::arg("mean"), nb::arg("std"));
+    nb::class_<RemapOperation>(module, "RemapOperation")
+        .def(
+            "__init__",
+            [](RemapOperation* self, std::vector<std::uint16_t> table, std::optional<std::uint16_t> otherwise) {
+                new (self) RemapOperation{std::move(table), otherwise};
+            },
+            nb::arg("table"), nb::arg("otherwise").none());
+}
+
+void register_program(nb::module_& module) {
+    nb::class_<Draw>(module, "Draw")
+        .def_prop_ro("source", [](const Draw& draw) { return sides_of(draw.source); })
+        .def_prop_ro("output", [](const Draw& draw) { return sides_of(draw.output); })
+        .def_prop_ro("steps", steps_of, nb::sig("def steps(self) -> list[dict[str, object]]"));
+    nb::class_<TransformProgram>(module, "TransformProgram")
+        .def(nb::init<std::vector<Operation>>(), nb::arg("operations"))
+        .def("for_masks", &TransformProgram::for_masks)
+        .def(
+            "draw",
+            [](const TransformProgram& program, Sides size, std::uint64_t seed, std::uint64_t epoch, std::uint64_t id) {
+                return program.draw(size_of(size), {seed, epoch, id});
+            },
+            nb::arg("size"), nb::arg("seed"), nb::arg("epoch"), nb::arg("id"))
+        .def(
+            "region",
+            [](const TransformProgram& program, const Draw& draw, std::uint32_t scale) {
+                const Region region = program.region(draw, scale);
+                return std::tuple(region.y, region.x, region.height, region.width);
+            },
+            nb::arg("draw"), nb::arg("scale") = 1)
+        .def("max_scale", &TransformProgram::max_scale, nb::arg("draw"))
+        .def_prop_ro("fixed_size",
+                     [](const TransformProgram& program) -> std::optional<Sides> {
+                         const auto size = program.fixed_size();
+                         return size ? std::optional(sides_of(*size)) : std::nullopt;
+                     })
+        .def_prop_ro("output_type",
+                     [](const TransformProgram& program) -> std::optional<std::string> {
+                         const auto type = program.output_type();
+                         return type ? std::optional(name_of(kTypes, *type)) : std::nullopt;
+                     })
+        .def(
+            "apply", &apply, nb::arg("pixels"), nb::arg("draw"), nb::arg("out"), nb::arg("layout") = "NHWC",
+            nb::arg("scale") = 1,
+            nb::sig("def apply(self, pixels: penstock.types.Pixels, draw: Draw, out: numpy.typing.NDArray[typing.Any], "
+                    "layout: str = \"NHWC\", scale: int = 1) -> None"))
+        .def(
+            "apply_boxes",
+            [](const TransformProgram& program, const Draw& draw,
+               const nb::ndarray<float, nb::shape<-1, 4>, nb::c_contig, nb::device::cpu>& boxes) {
+                program.apply_boxes(draw, {boxes.data(), boxes.size()});
+            },
+            nb::arg("draw"), nb::arg("boxes"),
+            nb::sig("def apply_boxes(self, draw: Draw, boxes: numpy.typing.NDArray[numpy.float32]) -> None"));
+}
+
+}  // namespace
+
+void register_transforms(nb::module_& module) {
+    register_geometry(module);
+    register_values(module);
+    register_program(module);
+}
+
+}  // namespace penstock::bindings

@@ -1,0 +1,226 @@
+#include "pixels/draw.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "base/error.h"
+
+namespace penstock {
+
+namespace {
+
+// Python's round: halves go to the even neighbour.
+std::int32_t round_to_even(double value) { return static_cast<std::int32_t>(std::nearbyint(value)); }
+
+double uniform(Random& random, double low, double high) {
+    return low + (high - low) * static_cast<double>(random.uniform());
+}
+
+std::string text_of(ImageSize size) { return std::to_string(size.height) + "x" + std::to_string(size.width); }
+
+ImageSize at_least_one(double height, double width) {
+    return {std::max(1u, static_cast<std::uint32_t>(height)), std::max(1u, static_cast<std::uint32_t>(width))};
+}
+
+void play(const ResizeOperation& operation, Random&, Draw& draw, std::uint8_t) {
+    draw.resize(resized_size(operation, draw.output), operation.filter);
+}
+
+/// Where a centred crop begins: torchvision pads first, half before and half after, then rounds to even.
+std::int32_t center_offset(std::uint32_t side, std::uint32_t crop) {
+    if (crop > side) return -static_cast<std::int32_t>((crop - side) / 2);
+    return round_to_even((side - crop) / 2.0);
+}
+
+void play(const CenterCropOperation& operation, Random&, Draw& draw, std::uint8_t) {
+    const ImageSize size = draw.output;
+    draw.crop({center_offset(size.height, operation.size.height), center_offset(size.width, operation.size.width),
+               static_cast<std::int32_t>(operation.size.height), static_cast<std::int32_t>(operation.size.width)});
+}
+
+/// One side of a random crop: how much is padded before and in all, and what is cut.
+struct CropSide {
+    std::uint32_t before;
+    std::uint32_t padded;
+
+    CropSide(std::uint32_t side, std::uint32_t pad_before, std::uint32_t pad_after, std::uint32_t crop, bool if_needed)
+        : before(pad_before), padded(side + pad_before + pad_after) {
+        if (!if_needed || padded >= crop) return;
+        const std::uint32_t missing = crop - padded;
+        before += missing;
+        padded += 2 * missing;
+    }
+    [[nodiscard]] std::int32_t begin(Random& random, std::uint32_t crop) const {
+        return static_cast<std::int32_t>(random.below(padded - crop + 1)) - static_cast<std::int32_t>(before);
+    }
+};
+
+void play(const RandomCropOperation& operation, Random& random, Draw& draw, std::uint8_t place) {
+    const auto [left, top, right, bottom] = operation.padding;
+    const ImageSize crop = operation.size;
+    const CropSide rows(draw.output.height, top, bottom, crop.height, operation.pad_if_needed);
+    const CropSide columns(draw.output.width, left, right, crop.width, operation.pad_if_needed);
+    if (rows.padded < crop.height || columns.padded < crop.width) {
+        throw Error(ErrorCode::bad_argument,
+                    "RandomCrop of " + text_of(crop) + " is larger than the padded image of " +
+                        text_of({rows.padded, columns.padded}),
+                    "image of " + text_of(draw.source), "set pad_if_needed=True, or resize before the crop");
+    }
+    const std::int32_t y = rows.begin(random, crop.height);
+    const std::int32_t x = columns.begin(random, crop.width);
+    draw.crop({y, x, static_cast<std::int32_t>(crop.height), static_cast<std::int32_t>(crop.width)}, operation.mode,
+              place);
+}
+
+/// Ten tries at an area and a ratio; if none fits, the largest centred crop of an allowed ratio.
+Rect random_resized_crop(const RandomResizedCropOperation& operation, ImageSize size, Random& random) {
+    const auto height = static_cast<std::int32_t>(size.height);
+    const auto width = static_cast<std::int32_t>(size.width);
+    const double area = static_cast<double>(height) * width;
+    const double log_min = std::log(operation.min_ratio);
+    const double log_max = std::log(operation.max_ratio);
+    for (int attempt = 0; attempt < 10; ++attempt) {
+        const double target = area * uniform(random, operation.min_scale, operation.max_scale);
+        const double ratio = std::exp(uniform(random, log_min, log_max));
+        const std::int32_t w = round_to_even(std::sqrt(target * ratio));
+        const std::int32_t h = round_to_even(std::sqrt(target / ratio));
+        if (w <= 0 || w > width || h <= 0 || h > height) continue;
+        const auto y = static_cast<std::int32_t>(random.below(static_cast<std::uint32_t>(height - h + 1)));
+        const auto x = static_cast<std::int32_t>(random.below(static_cast<std::uint32_t>(width - w + 1)));
+        return {y, x, h, w};
+    }
+    std::int32_t w = width;
+    std::int32_t h = height;
+    const double ratio = static_cast<double>(width) / height;
+    if (ratio < operation.min_ratio) h = std::clamp(round_to_even(w / operation.min_ratio), 1, height);
+    if (ratio > operation.max_ratio) w = std::clamp(round_to_even(h * operation.max_ratio), 1, width);
+    return {(height - h) / 2, (width - w) / 2, h, w};
+}
+
+void play(const RandomResizedCropOperation& operation, Random& random, Draw& draw, std::uint8_t) {
+    draw.crop(random_resized_crop(operation, draw.output, random));
+    draw.resize(operation.size, operation.filter);
+}
+
+void play(const ScaleJitterOperation& operation, Random& random, Draw& draw, std::uint8_t) {
+    const ImageSize size = draw.output;
+    const double scale = uniform(random, operation.min_scale, operation.max_scale);
+    // torchvision fits the target's width to the height and the other way round; so do we.
+    const double fit = std::min(static_cast<double>(operation.target.width) / size.height,
+                                static_cast<double>(operation.target.height) / size.width) *
+                       scale;
+    draw.resize(at_least_one(size.height * fit, size.width * fit), operation.filter);
+}
+
+void play(const RandomHorizontalFlipOperation& operation, Random& random, Draw& draw, std::uint8_t) {
+    if (static_cast<double>(random.uniform()) < operation.p) draw.flip();
+}
+
+void play(const ColorJitterOperation& operation, Random& random, Draw& draw, std::uint8_t) {
+    std::array<ColorChange, 4> order{ColorChange::brightness, ColorChange::contrast, ColorChange::saturation,
+                                     ColorChange::hue};
+    for (std::uint32_t i = 3; i > 0; --i) std::swap(order[i], order[random.below(i + 1)]);
+    const std::array<ColorJitterOperation::Range, 4> ranges{operation.brightness, operation.contrast,
+                                                            operation.saturation, operation.hue};
+    std::array<float, 4> factors{};
+    for (std::size_t i = 0; i < ranges.size(); ++i) {
+        if (ranges[i]) factors[i] = static_cast<float>(uniform(random, (*ranges[i])[0], (*ranges[i])[1]));
+    }
+    ColorDraw color;
+    for (const ColorChange change : order) {
+        const auto index = static_cast<std::size_t>(change);
+        if (!ranges[index]) continue;
+        color.order[color.count] = change;
+        color.factors[color.count++] = factors[index];
+    }
+    if (color.count != 0) draw.recolor(color);
+}
+
+void play(const ToDtypeOperation&, Random&, Draw&, std::uint8_t) {}
+void play(const NormalizeOperation&, Random&, Draw&, std::uint8_t) {}
+void play(const RemapOperation&, Random&, Draw&, std::uint8_t) {}
+
+}  // namespace
+
+RandomKey SampleKey::at(std::uint32_t place) const noexcept {
+    // A seed of its own for every epoch, and apart from those that order the samples.
+    constexpr std::uint32_t transforms_stream = 0x7472616e;
+    const RandomBlock words = RandomKey{seed, epoch, transforms_stream}.block(0);
+    return {words[0] | std::uint64_t{words[1]} << 32, id, place};
+}
+
+Draw::Draw(ImageSize size) : source(size), output(size) { new_stage(); }
+
+Step& Draw::append() {
+    if (num_steps == steps.size()) {
+        throw Error(ErrorCode::bad_argument, "the transforms need more than " + std::to_string(kMaxSteps) + " passes",
+                    "transforms", "remove resizes or crops that others undo");
+    }
+    return steps[num_steps++];
+}
+
+Stage& Draw::new_stage() {
+    Step& step = append();
+    step.recolors = false;
+    step.stage = Stage::whole(output);
+    return step.stage;
+}
+
+Stage& Draw::geometry() {
+    Step& last = steps[num_steps - 1u];
+    return last.recolors ? new_stage() : last.stage;
+}
+
+void Draw::crop(Rect wanted, PaddingMode mode, std::uint8_t fill) {
+    if (!geometry().crop(wanted, mode, fill)) (void)new_stage().crop(wanted, mode, fill);
+    output = wanted.size();
+}
+
+void Draw::resize(ImageSize wanted, Filter filter) {
+    if (!geometry().resize(wanted, filter)) (void)new_stage().resize(wanted, filter);
+    output = wanted;
+}
+
+void Draw::flip() {
+    // Colours do not depend on which way an image faces.
+    for (std::uint8_t i = num_steps; i-- > 0;) {
+        if (!steps[i].recolors) return steps[i].stage.flip();
+    }
+}
+
+void Draw::recolor(const ColorDraw& color) {
+    Step& step = append();
+    step.recolors = true;
+    step.color = color;
+}
+
+ImageSize resized_size(const ResizeOperation& operation, ImageSize size) {
+    if (operation.height && operation.width) return {*operation.height, *operation.width};
+    const bool upright = size.width <= size.height;
+    const double shorter = upright ? size.width : size.height;
+    const double longer = upright ? size.height : size.width;
+    double new_shorter = operation.height.value_or(0);
+    double new_longer = std::trunc(new_shorter * longer / shorter);
+    if (!operation.height || (operation.max_size && new_longer > *operation.max_size)) {
+        const double limit = *operation.max_size;
+        // Without a size the longer side decides alone.
+        new_shorter =
+            operation.height ? std::trunc(limit * new_shorter / new_longer) : std::trunc(limit * shorter / longer);
+        new_longer = limit;
+    }
+    return upright ? at_least_one(new_longer, new_shorter) : at_least_one(new_shorter, new_longer);
+}
+
+Draw make_draw(const std::vector<Operation>& operations, ImageSize size, const SampleKey& key) {
+    Draw draw(size);
+    for (std::size_t place = 0; place < operations.size(); ++place) {
+        Random random(key.at(static_cast<std::uint32_t>(place)));
+        std::visit([&](const auto& operation) { play(operation, random, draw, static_cast<std::uint8_t>(place)); },
+                   operations[place]);
+    }
+    return draw;
+}
+
+}  // namespace penstock

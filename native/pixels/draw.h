@@ -1,0 +1,69 @@
+// What chance decided for one sample: the stages its pixels go through. A function of the chain, the sample's size and
+// (seed, epoch, id); made before anything is decoded, and shared by image, masks and boxes.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "base/random.h"
+#include "pixels/geometry.h"
+#include "pixels/operations.h"
+
+namespace penstock {
+
+/// Which random numbers a sample gets.
+struct SampleKey {
+    std::uint64_t seed = 0;
+    std::uint64_t epoch = 0;
+    std::uint64_t id = 0;
+
+    /// Those of the operation at a place of the chain: a place's draws do not depend on the other operations.
+    [[nodiscard]] RandomKey at(std::uint32_t place) const noexcept;
+};
+
+enum class ColorChange : std::uint8_t { brightness, contrast, saturation, hue };
+
+/// The colour changes of one ColorJitter in the order they happen.
+struct ColorDraw {
+    std::array<ColorChange, 4> order{};
+    std::array<float, 4> factors{};  ///< beside `order`
+    std::uint8_t count = 0;
+};
+
+/// A pass over the geometry, or a change of colours.
+struct Step {
+    Stage stage;
+    ColorDraw color;
+    bool recolors = false;
+};
+
+constexpr std::size_t kMaxSteps = 16;
+
+struct Draw {
+    ImageSize source;
+    ImageSize output;
+    std::array<Step, kMaxSteps> steps;
+    std::uint8_t num_steps = 0;
+
+    explicit Draw(ImageSize size);
+
+    // Each does what the operation does, in the last step if it can.
+    void crop(Rect wanted, PaddingMode mode = PaddingMode::constant, std::uint8_t fill = 0);
+    void resize(ImageSize wanted, Filter filter);
+    void flip();
+    void recolor(const ColorDraw& color);
+
+  private:
+    Stage& geometry();
+    Stage& new_stage();
+    Step& append();
+};
+
+/// Plays the operations; `place` of each in `operations` chooses its random numbers. Throws `bad_argument` if a crop
+/// does not fit the image.
+[[nodiscard]] Draw make_draw(const std::vector<Operation>& operations, ImageSize size, const SampleKey& key);
+
+/// The size that a Resize gives an image of `size`.
+[[nodiscard]] ImageSize resized_size(const ResizeOperation& operation, ImageSize size);
+
+}  // namespace penstock

@@ -1,0 +1,90 @@
+// The operations a program is compiled from, as plain values: names, parameters and meaning are those of torchvision's
+// transforms v2. `penstock.transforms` checks what a user writes before it comes here.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "pixels/geometry.h"
+
+namespace penstock {
+
+enum class SampleType : std::uint8_t { uint8, uint16, float32, float16 };
+
+/// A colour to fill with: one value for every channel, or one each (up to four).
+using Fill = std::vector<float>;
+
+/// To `size`; or, if only one number is set, the shorter side to `size.height`, the longer one at most `max_size`.
+struct ResizeOperation {
+    std::optional<std::uint32_t> height;
+    std::optional<std::uint32_t> width;
+    std::optional<std::uint32_t> max_size;
+    Filter filter = Filter::bilinear;
+};
+
+struct CenterCropOperation {
+    ImageSize size;
+};
+
+struct RandomCropOperation {
+    ImageSize size;
+    std::array<std::uint32_t, 4> padding{};  ///< left, top, right, bottom
+    bool pad_if_needed = false;
+    PaddingMode mode = PaddingMode::constant;
+    Fill fill{0};
+    Fill mask_fill{0};
+};
+
+struct RandomResizedCropOperation {
+    ImageSize size;
+    double min_scale = 0.08;
+    double max_scale = 1.0;
+    double min_ratio = 3.0 / 4.0;
+    double max_ratio = 4.0 / 3.0;
+    Filter filter = Filter::bilinear;
+};
+
+struct ScaleJitterOperation {
+    ImageSize target;
+    double min_scale = 0.1;
+    double max_scale = 2.0;
+    Filter filter = Filter::bilinear;
+};
+
+struct RandomHorizontalFlipOperation {
+    double p = 0.5;
+};
+
+/// Ranges of factors; none where the operation is left out.
+struct ColorJitterOperation {
+    using Range = std::optional<std::array<double, 2>>;
+    Range brightness;
+    Range contrast;
+    Range saturation;
+    Range hue;
+};
+
+struct ToDtypeOperation {
+    SampleType type = SampleType::float32;
+    bool scale = false;
+};
+
+struct NormalizeOperation {
+    std::vector<double> mean;
+    std::vector<double> deviation;
+};
+
+/// Mask values: table[value], `otherwise` for values beyond it (none: unchanged). Images are left alone.
+struct RemapOperation {
+    std::vector<std::uint16_t> table;
+    std::optional<std::uint16_t> otherwise;
+};
+
+using Operation = std::variant<ResizeOperation, CenterCropOperation, RandomCropOperation, RandomResizedCropOperation,
+                               ScaleJitterOperation, RandomHorizontalFlipOperation, ColorJitterOperation,
+                               ToDtypeOperation, NormalizeOperation, RemapOperation>;
+
+}  // namespace penstock

@@ -1,0 +1,294 @@
+#include "pixels/program.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "base/error.h"
+#include "pixels/color.h"
+
+namespace penstock {
+
+namespace {
+
+std::string text_of(ImageSize size) { return std::to_string(size.height) + "x" + std::to_string(size.width); }
+
+/// Rows of an image in memory.
+class ImageSink final : public RowSink {
+  public:
+    explicit ImageSink(ImageView image) : image_(image) {}
+    [[nodiscard]] std::uint8_t* row(std::uint32_t y) override { return image_.row(y); }
+    void done(std::uint32_t) override {}
+
+  private:
+    ImageView image_;
+};
+
+/// Rows that are converted as soon as they are complete, while they are in the nearest cache.
+class FinishSink final : public RowSink {
+  public:
+    FinishSink(const RemapTable& remap, PixelShape shape, Finisher& finisher, ByteBuffer& memory)
+        : remap_(remap), shape_(shape), finisher_(finisher) {
+        memory.resize(shape.row_bytes());
+        row_ = memory.data();
+    }
+    [[nodiscard]] std::uint8_t* row(std::uint32_t) override { return row_; }
+    void done(std::uint32_t y) override {
+        if (!remap_.empty()) remap_.apply(row_, std::size_t{shape_.width} * shape_.channels, shape_.sample_bytes);
+        finisher_.row(row_, y);
+    }
+
+  private:
+    const RemapTable& remap_;
+    PixelShape shape_;
+    Finisher& finisher_;
+    std::uint8_t* row_;
+};
+
+ImageView make_image(ByteBuffer& memory, PixelShape shape) {
+    memory.resize(shape.bytes());
+    return {memory.data(), shape.row_bytes(), shape};
+}
+
+PixelShape with_size(PixelShape shape, ImageSize size) {
+    shape.height = size.height;
+    shape.width = size.width;
+    return shape;
+}
+
+/// A slot that takes pixels of this shape as they are.
+bool takes_as_they_are(const Slot& slot, PixelShape shape) {
+    const SampleType own = shape.sample_bytes == 1 ? SampleType::uint8 : SampleType::uint16;
+    return slot.type == own && slot.channels == shape.channels && (slot.layout == Layout::nhwc || slot.channels == 1);
+}
+
+ImageView view_of(const Slot& slot) {
+    const PixelShape shape{slot.size.height, slot.size.width, slot.channels,
+                           static_cast<std::uint8_t>(slot.sample_bytes())};
+    return {static_cast<std::uint8_t*>(slot.data), shape.row_bytes(), shape};
+}
+
+template <typename Wanted>
+bool holds(const Operation& operation) {
+    return std::holds_alternative<Wanted>(operation);
+}
+
+bool is_finish(const Operation& operation) {
+    return holds<ToDtypeOperation>(operation) || holds<NormalizeOperation>(operation);
+}
+
+}  // namespace
+
+TransformProgram::TransformProgram(std::vector<Operation> operations) : operations_(std::move(operations)) {
+    if (operations_.size() > kMaxOperations) {
+        throw Error(ErrorCode::bad_argument, "a chain of " + std::to_string(operations_.size()) + " transforms",
+                    "transforms", "use at most " + std::to_string(kMaxOperations));
+    }
+    const auto* leading = operations_.empty() ? nullptr : std::get_if<ToDtypeOperation>(&operations_[0]);
+    narrows_ = leading != nullptr && leading->type == SampleType::uint8 && leading->scale;
+    if (narrows_) type_ = SampleType::uint8;
+    check_order();
+    for (std::size_t i = narrows_ ? 1 : 0; i < operations_.size(); ++i) {
+        if (const auto* type = std::get_if<ToDtypeOperation>(&operations_[i])) {
+            finish_.to_dtype(*type);
+            type_ = type->type;
+        }
+        if (const auto* normalize = std::get_if<NormalizeOperation>(&operations_[i])) finish_.normalize(*normalize);
+    }
+}
+
+void TransformProgram::check_order() const {
+    const auto first = std::find_if(operations_.begin() + (narrows_ ? 1 : 0), operations_.end(), is_finish);
+    for (auto later = first; later != operations_.end(); ++later) {
+        if (is_finish(*later) || holds<RemapOperation>(*later)) continue;
+        throw Error(ErrorCode::bad_argument, "a crop, resize, flip or change of colours after ToDtype or Normalize",
+                    "transforms", "put ToDtype and Normalize last (ToDtype('uint8', scale=True) may come first)");
+    }
+}
+
+TransformProgram TransformProgram::for_masks() const {
+    TransformProgram masks(*this);
+    masks.field_ = FieldKind::mask;
+    masks.type_.reset();
+    masks.finish_ = {};
+    masks.narrows_ = false;
+    for (const Operation& operation : operations_) {
+        if (const auto* remap = std::get_if<RemapOperation>(&operation)) masks.remap_.append(*remap);
+    }
+    return masks;
+}
+
+const Fill& TransformProgram::fill_of(const Stage& stage) const {
+    static const Fill black{0};
+    if (!stage.padded()) return black;
+    const auto* crop = std::get_if<RandomCropOperation>(&operations_[stage.fill]);
+    if (crop == nullptr) return black;
+    return field_ == FieldKind::mask ? crop->mask_fill : crop->fill;
+}
+
+Region TransformProgram::region(const Draw& draw, std::uint32_t scale) const {
+    return stage_region(draw.steps[0].stage, filter_of(draw.steps[0].stage), draw.source, scale);
+}
+
+std::uint32_t TransformProgram::max_scale(const Draw& draw) const {
+    const Stage& stage = draw.steps[0].stage;
+    if (!stage.resized || filter_of(stage) == Filter::nearest) return 1;
+    const double shrink = std::min(static_cast<double>(stage.source.height) / stage.size.height,
+                                   static_cast<double>(stage.source.width) / stage.size.width);
+    return shrink >= 8 ? 8 : shrink >= 4 ? 4 : shrink >= 2 ? 2 : 1;
+}
+
+namespace {
+
+/// The size after an operation, if every image has it then.
+std::optional<ImageSize> fixed_after(const Operation& operation, std::optional<ImageSize> before) {
+    if (const auto* crop = std::get_if<CenterCropOperation>(&operation)) return crop->size;
+    if (const auto* crop = std::get_if<RandomCropOperation>(&operation)) return crop->size;
+    if (const auto* crop = std::get_if<RandomResizedCropOperation>(&operation)) return crop->size;
+    if (const auto* resize = std::get_if<ResizeOperation>(&operation)) {
+        if (resize->height && resize->width) return ImageSize{*resize->height, *resize->width};
+        return before ? std::optional(resized_size(*resize, *before)) : std::nullopt;
+    }
+    if (holds<ScaleJitterOperation>(operation)) return std::nullopt;
+    return before;
+}
+
+}  // namespace
+
+std::optional<ImageSize> TransformProgram::fixed_size() const {
+    std::optional<ImageSize> size;
+    for (const Operation& operation : operations_) size = fixed_after(operation, size);
+    return size;
+}
+
+bool TransformProgram::copies(const Draw& draw, PixelShape decoded, const Slot& out) const {
+    const Stage& only = draw.steps[0].stage;
+    return draw.num_steps == 1 && !only.resized && !only.flipped && !only.padded() && takes_as_they_are(out, decoded) &&
+           (field_ == FieldKind::image || remap_.empty());
+}
+
+void TransformProgram::check(ConstImageView decoded, const Draw& draw, const Slot& out, std::uint32_t scale) const {
+    const Region wanted = region(draw, scale);
+    if (decoded.shape.height != wanted.height || decoded.shape.width != wanted.width) {
+        throw Error(ErrorCode::bad_argument,
+                    "decoded pixels are " + text_of({decoded.shape.height, decoded.shape.width}) + ", the draw wants " +
+                        text_of({wanted.height, wanted.width}),
+                    "transforms", "decode the region that the draw names, of an image of the size it was drawn for");
+    }
+    if (out.size != draw.output) {
+        throw Error(ErrorCode::bad_output,
+                    "the result is " + text_of(draw.output) + ", its place in the batch " + text_of(out.size),
+                    "transforms", "end the transforms with a fixed size, or take samples as a list");
+    }
+}
+
+ConstImageView TransformProgram::narrow(ConstImageView decoded, TransformScratch& scratch) const {
+    if (!narrows_ || decoded.shape.sample_bytes == 1) return decoded;
+    PixelShape shape = decoded.shape;
+    shape.sample_bytes = 1;
+    const ImageView bytes = make_image(scratch.narrow, shape);
+    for (std::uint32_t y = 0; y < shape.height; ++y) {
+        const auto* from = reinterpret_cast<const std::uint16_t*>(decoded.row(y));
+        std::uint8_t* to = bytes.row(y);
+        for (std::size_t i = 0; i < shape.row_bytes(); ++i) to[i] = static_cast<std::uint8_t>(from[i] >> 8);
+    }
+    return bytes;
+}
+
+void TransformProgram::finish(ConstImageView image, const Stage& stage, Region covered, ImageSize size,
+                              std::uint32_t scale, const Slot& out, TransformScratch& scratch) const {
+    const Filter filter = filter_of(stage);
+    if (takes_as_they_are(out, image.shape) && remap_.empty() && !finish_.is_float()) {
+        ImageSink sink(view_of(out));
+        return run_stage(stage, filter, fill_of(stage), image, covered, size, scale, scratch.stage, sink);
+    }
+    Finisher finisher(finish_, image.shape, out, scratch.finish);
+    FinishSink sink(remap_, with_size(image.shape, out.size), finisher, scratch.row);
+    run_stage(stage, filter, fill_of(stage), image, covered, size, scale, scratch.stage, sink);
+}
+
+void TransformProgram::apply(ConstImageView decoded, const Draw& draw, const Slot& out, TransformScratch& scratch,
+                             std::uint32_t scale) const {
+    check(decoded, draw, out, scale);
+    ConstImageView image = narrow(decoded, scratch);
+    Region covered = region(draw, scale);
+    ImageSize size = draw.source;
+    ImageView own;
+    std::size_t turn = 0;
+    const std::size_t num_steps = last_step(draw) + 1u;
+    for (std::size_t i = 0; i < num_steps; ++i) {
+        const Step& step = draw.steps[i];
+        if (step.recolors) {
+            if (field_ == FieldKind::image) recolor(own, step.color);
+            continue;
+        }
+        if (i + 1 == num_steps) return finish(image, step.stage, covered, size, scale, out, scratch);
+        own = make_image(scratch.images[turn ^= 1], with_size(image.shape, step.stage.output()));
+        ImageSink sink(own);
+        run_stage(step.stage, filter_of(step.stage), fill_of(step.stage), image, covered, size, scale, scratch.stage,
+                  sink);
+        image = own;
+        size = step.stage.output();
+        covered = {0, 0, size.height, size.width};
+        scale = 1;
+    }
+    Finisher finisher(finish_, own.shape, out, scratch.finish);
+    for (std::uint32_t y = 0; y < size.height; ++y) finisher.row(own.row(y), y);
+}
+
+std::size_t TransformProgram::last_step(const Draw& draw) const noexcept {
+    std::size_t last = draw.num_steps - 1u;
+    // Masks have no colours to change.
+    while (field_ == FieldKind::mask && draw.steps[last].recolors) --last;
+    return last;
+}
+
+namespace {
+
+void clip(float* box, ImageSize size) {
+    const auto width = static_cast<float>(size.width);
+    const auto height = static_cast<float>(size.height);
+    box[0] = std::clamp(box[0], 0.0f, width);
+    box[1] = std::clamp(box[1], 0.0f, height);
+    box[2] = std::clamp(box[2], 0.0f, width);
+    box[3] = std::clamp(box[3], 0.0f, height);
+}
+
+void mirror(float* box, float width) {
+    const float left = width - box[2];
+    box[2] = width - box[0];
+    box[0] = left;
+}
+
+/// What the stage does to pixels, to corners.
+void move_box(const Stage& stage, float* box) {
+    if (stage.resized) {
+        for (int i = 0; i < 4; i += 2) {
+            box[i] -= static_cast<float>(stage.source.x);
+            box[i + 1] -= static_cast<float>(stage.source.y);
+        }
+        clip(box, stage.source.size());
+        if (stage.source_flipped) mirror(box, static_cast<float>(stage.source.width));
+        for (int i = 0; i < 4; i += 2) {
+            box[i] *= static_cast<float>(stage.size.width) / static_cast<float>(stage.source.width);
+            box[i + 1] *= static_cast<float>(stage.size.height) / static_cast<float>(stage.source.height);
+        }
+    }
+    for (int i = 0; i < 4; i += 2) {
+        box[i] -= static_cast<float>(stage.window.x);
+        box[i + 1] -= static_cast<float>(stage.window.y);
+    }
+    clip(box, stage.output());
+    if (stage.flipped) mirror(box, static_cast<float>(stage.window.width));
+}
+
+}  // namespace
+
+void TransformProgram::apply_boxes(const Draw& draw, std::span<float> boxes) const {
+    for (std::size_t i = 0; i < draw.num_steps; ++i) {
+        if (draw.steps[i].recolors) continue;
+        for (std::size_t box = 0; box + 4 <= boxes.size(); box += 4) move_box(draw.steps[i].stage, &boxes[box]);
+    }
+}
+
+}  // namespace penstock

@@ -1,0 +1,43 @@
+// The two passes of an 8-bit resize, by instruction set. Rows are filtered four at a time; what they become is kept
+// interleaved, the four rows of one sample side by side, as the second pass wants them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace penstock {
+
+/// Taps of an axis as the kernels see them; `stride` groups of four weights belong to each output.
+struct Taps {
+    const std::uint32_t* first;
+    const std::uint32_t* groups;
+    const std::int32_t* weights;
+    std::uint32_t count;
+    std::uint32_t stride;
+};
+
+/// What the kernels may read past the last sample of a row, and past the interleaved rows.
+constexpr std::size_t kRowSlack = 64;
+
+struct ResizeKernels {
+    /// Rewrites groups of four weights into what the other two functions read, in place.
+    void (*pack)(std::int32_t* weights, std::size_t num_groups);
+
+    /// Filters four rows of pixels of `channels` samples along x: sample s of row r becomes out[4 * s + r].
+    /// Rows are readable `kRowSlack` bytes past their end; up to 16 bytes past the result are written.
+    void (*filter_rows)(const std::uint8_t* const* rows, const Taps& taps, std::uint32_t channels, std::uint8_t* out);
+
+    /// Filters interleaved rows along y into one row of `samples`. `quads[i]` holds four rows, which `weights + 4 * i`
+    /// weighs. Writes exactly `samples` bytes.
+    void (*filter_columns)(const std::uint8_t* const* quads, const std::int32_t* weights, std::size_t num_quads,
+                           std::size_t samples, std::uint8_t* out);
+};
+
+extern const ResizeKernels kResizePlain;
+extern const ResizeKernels kResizeAvx2;
+extern const ResizeKernels kResizeAvx512;
+
+/// Those of the active SIMD path.
+[[nodiscard]] const ResizeKernels& active_resize_kernels() noexcept;
+
+}  // namespace penstock

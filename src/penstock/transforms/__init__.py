@@ -1,0 +1,33 @@
+"""Transforms of images, masks and boxes: named, parametrised and meant as torchvision's v2, run in native code."""
+
+from penstock.transforms.apply import apply, apply_boxes
+from penstock.transforms.chain import Chain, split
+from penstock.transforms.geometry import (
+    CenterCrop,
+    RandomCrop,
+    RandomHorizontalFlip,
+    RandomResizedCrop,
+    Resize,
+    ScaleJitter,
+)
+from penstock.transforms.transform import InterpolationMode, Transform
+from penstock.transforms.values import ColorJitter, Normalize, Remap, ToDtype
+
+__all__ = [
+    "CenterCrop",
+    "Chain",
+    "ColorJitter",
+    "InterpolationMode",
+    "Normalize",
+    "RandomCrop",
+    "RandomHorizontalFlip",
+    "RandomResizedCrop",
+    "Remap",
+    "Resize",
+    "ScaleJitter",
+    "ToDtype",
+    "Transform",
+    "apply",
+    "apply_boxes",
+    "split",
+]

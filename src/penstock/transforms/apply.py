@@ -1,0 +1,75 @@
+"""Runs transforms on single images from Python: for looking at them, for tests, for pipelines of one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from penstock.errors import ArgumentError
+from penstock.transforms.chain import AnyTransform, split
+from penstock.types import Pixels
+
+Transforms = AnyTransform | Iterable[AnyTransform] | None
+
+
+def apply(
+    pixels: Pixels,
+    transforms: Transforms,
+    *,
+    seed: int = 0,
+    epoch: int = 0,
+    id: int = 0,  # noqa: A002 - the word for it everywhere
+    field: str = "image",
+    layout: str = "NHWC",
+) -> npt.NDArray[Any]:
+    """The pixels that a loader with this seed gives for sample `id` in this epoch.
+
+    `field="mask"` treats them as a mask: nearest neighbours, the masks' fill, labels changed by Remap. A mask gets the
+    same crop and flip as the image of the same size, seed, epoch and id. `layout="NCHW"` puts channels first.
+
+    >>> from penstock.transforms import CenterCrop, Resize
+    >>> apply(np.zeros((300, 400, 3), np.uint8), [Resize(256), CenterCrop(224)]).shape
+    (224, 224, 3)
+    """
+    chain = split(transforms)
+    if chain.rest:
+        raise ArgumentError(f"{chain.rest[0]!r} does not run natively", where="apply", fix="call it on the result")
+    program = chain.program()
+    if field == "mask":
+        program = program.for_masks()
+    elif field != "image":
+        raise ArgumentError(f"no field is called {field!r}", where="apply", fix="choose 'image' or 'mask'")
+    draw = program.draw((pixels.shape[0], pixels.shape[1]), seed, epoch, id)
+    channels = pixels.shape[2] if pixels.ndim == 3 else 1
+    shape = (*draw.output, channels) if layout == "NHWC" else (channels, *draw.output)
+    out = np.empty(shape, program.output_type or pixels.dtype)
+    y, x, height, width = program.region(draw)
+    program.apply(pixels[y : y + height, x : x + width], draw, out, layout)
+    return out if pixels.ndim == 3 else out.reshape(draw.output)
+
+
+def apply_boxes(
+    boxes: npt.ArrayLike,
+    transforms: Transforms,
+    *,
+    size: tuple[int, int],
+    seed: int = 0,
+    epoch: int = 0,
+    id: int = 0,  # noqa: A002 - the word for it everywhere
+) -> npt.NDArray[np.float32]:
+    """Boxes (left, top, right, bottom) of an image of `size` (height, width), moved as its pixels are.
+
+    Boxes are clipped to the image at every crop. One that is cut away stays, with no area: which to drop, with their
+    labels, is for the caller to say (torchvision: SanitizeBoundingBoxes).
+
+    >>> from penstock.transforms import CenterCrop
+    >>> apply_boxes([[0, 0, 50, 50]], CenterCrop(60), size=(100, 100))
+    array([[ 0.,  0., 30., 30.]], dtype=float32)
+    """
+    program = split(transforms).program()
+    moved = np.array(boxes, np.float32).reshape(-1, 4)
+    program.apply_boxes(program.draw(size, seed, epoch, id), moved)
+    return moved

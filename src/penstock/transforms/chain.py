@@ -1,0 +1,104 @@
+"""A list of transforms, or a torchvision Compose, as a chain: the part that runs natively, and the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from penstock import _native
+from penstock.errors import ArgumentError
+from penstock.transforms.torchvision import members, recognise
+from penstock.transforms.transform import Transform
+from penstock.transforms.values import Normalize, Remap, ToDtype
+
+AnyTransform: TypeAlias = Transform | Callable[[object], object]
+"""One of ours, one of torchvision's, or anything that takes a sample and gives a sample."""
+
+
+@dataclass(frozen=True)
+class Chain:
+    """What runs natively for every sample, and what is left for Python, in this order."""
+
+    native: tuple[Transform, ...] = ()
+    rest: tuple[Callable[[object], object], ...] = ()
+
+    def program(self) -> _native.TransformProgram:
+        """The native part, compiled."""
+        return _native.TransformProgram([transform.operation() for transform in self.native])
+
+    def __repr__(self) -> str:
+        lines = [f"  native  {transform!r}" for transform in self.native]
+        lines += [f"  python  {transform!r}" for transform in self.rest]
+        return "\n".join(["Chain(", *lines, ")"])
+
+
+def split(transforms: AnyTransform | Iterable[AnyTransform] | None) -> Chain:
+    """The longest beginning of a chain that runs natively, and the rest, which runs per sample in Python.
+
+    Takes a transform, a list of them, or a torchvision Compose (v2 or v1), whose members are recognised by their class
+    and attributes; torchvision is not imported.
+
+    >>> from penstock.transforms import CenterCrop
+    >>> split([CenterCrop(8), print])
+    Chain(
+      native  CenterCrop(size=(8, 8))
+      python  <built-in function print>
+    )
+    """
+    native: list[Transform] = []
+    rest: list[Callable[[object], object]] = []
+    for transform in _flatten(transforms):
+        known = [transform] if isinstance(transform, Transform) else recognise(transform)
+        if not rest and known is not None and _may_follow(native, known):
+            native += known
+        elif isinstance(transform, Transform):
+            raise _late(transform, [*native, *rest])
+        else:
+            rest.append(transform)
+    return Chain(tuple(native), tuple(rest))
+
+
+def _flatten(transforms: AnyTransform | Iterable[AnyTransform] | None) -> Iterable[AnyTransform]:
+    """Compose objects and lists, unrolled."""
+    if transforms is None:
+        return
+    inner = transforms if isinstance(transforms, (list, tuple)) else members(transforms)
+    if inner is not None:
+        for transform in inner:
+            yield from _flatten(transform)
+    elif isinstance(transforms, Transform) or callable(transforms):
+        yield transforms
+    else:
+        raise ArgumentError(
+            f"{transforms!r} is no transform",
+            where="transforms",
+            fix="pass penstock.transforms or functions of a sample",
+        )
+
+
+def _may_follow(native: list[Transform], more: list[Transform]) -> bool:
+    """Whether the native part can go on with `more`: types and ranges come last."""
+    return not more or (_fits(native, more[0]) and _may_follow([*native, more[0]], more[1:]))
+
+
+def _fits(native: list[Transform], transform: Transform) -> bool:
+    to_floats = any(isinstance(earlier, ToDtype) and earlier.is_float for earlier in native)
+    if isinstance(transform, Remap):
+        return True
+    if isinstance(transform, ToDtype):
+        return transform.is_float or not to_floats
+    if isinstance(transform, Normalize):
+        return to_floats
+    # Images of 16 bits may be made 8-bit first.
+    begin = 1 if native and native[0] == ToDtype("uint8", scale=True) else 0
+    return not any(isinstance(earlier, (ToDtype, Normalize)) for earlier in native[begin:])
+
+
+def _late(transform: Transform, earlier: Sequence[AnyTransform]) -> ArgumentError:
+    names = ", ".join(str(getattr(other, "__name__", type(other).__name__)) for other in earlier)
+    return ArgumentError(
+        f"{type(transform).__name__} cannot come after {names}" if names else f"{type(transform).__name__} comes first",
+        where="transforms",
+        fix="order them: crops, resizes, flips and colours, then ToDtype, then Normalize, then functions of your own",
+    )

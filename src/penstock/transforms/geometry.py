@@ -1,0 +1,236 @@
+"""Crops, resizes and flips: which pixels of the source an image is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from penstock import _native
+from penstock.errors import ArgumentError
+from penstock.transforms.transform import (
+    InterpolationMode,
+    Transform,
+    check_antialias,
+    interpolation_mode,
+    number_range,
+    size_pair,
+)
+
+Fill: TypeAlias = float | Sequence[float]
+
+PADDING_MODES = ("constant", "edge", "reflect", "symmetric")
+FILL_FIELDS = ("image", "mask")
+
+
+def _set(transform: Transform, **values: object) -> None:
+    for name, value in values.items():
+        object.__setattr__(transform, name, value)
+
+
+@dataclass(frozen=True)
+class Resize(Transform):
+    """Resize to (height, width); or the shorter side to `size`, keeping the ratio, the longer one at most `max_size`.
+
+    `size=None` with `max_size` makes the longer side `max_size`.
+
+    >>> Resize(256)
+    Resize(size=256, interpolation=<InterpolationMode.BILINEAR: 'bilinear'>, max_size=None, antialias=True)
+    """
+
+    size: int | Sequence[int] | None
+    interpolation: InterpolationMode = InterpolationMode.BILINEAR
+    max_size: int | None = None
+    antialias: bool | None = True
+
+    def __post_init__(self) -> None:
+        size = self.size[0] if isinstance(self.size, Sequence) and len(self.size) == 1 else self.size
+        if size is None:
+            if self.max_size is None:
+                raise ArgumentError("Resize has neither size nor max_size", where="Resize", fix="pass one of them")
+        else:
+            pair = size_pair("size", size)
+            size = size if isinstance(size, int) else pair
+        if self.max_size is not None:
+            size_pair("max_size", self.max_size)
+            if isinstance(size, tuple):
+                raise ArgumentError(
+                    "max_size limits a ratio that (height, width) has fixed",
+                    where="Resize",
+                    fix="pass size as one number",
+                )
+            if size is not None and self.max_size <= size:
+                raise ArgumentError(
+                    f"max_size={self.max_size} must be above size={size}", where="Resize", fix="raise max_size"
+                )
+        mode = interpolation_mode(self.interpolation)
+        check_antialias(self.antialias, mode)
+        _set(self, size=size, interpolation=mode)
+
+    def operation(self) -> _native.ResizeOperation:  # noqa: D102
+        height, width = self.size if isinstance(self.size, tuple) else (self.size, None)
+        assert height is None or isinstance(height, int)
+        return _native.ResizeOperation(height, width, self.max_size, self.interpolation.filter)
+
+
+@dataclass(frozen=True)
+class CenterCrop(Transform):
+    """The middle of the image, padded with 0 where the image is smaller.
+
+    >>> CenterCrop(224)
+    CenterCrop(size=(224, 224))
+    """
+
+    size: int | Sequence[int]
+
+    def __post_init__(self) -> None:
+        _set(self, size=size_pair("size", self.size))
+
+    def operation(self) -> _native.CenterCropOperation:  # noqa: D102
+        return _native.CenterCropOperation(size_pair("size", self.size))
+
+
+@dataclass(frozen=True)
+class RandomCrop(Transform):
+    """A crop of a fixed size at a random place, after padding.
+
+    `padding` is one number, (left and right, top and bottom) or (left, top, right, bottom). `fill` is a number, one per
+    channel, or such for each of the fields: `fill={"image": 0, "mask": 255}`; masks get 0 unless said otherwise.
+
+    >>> RandomCrop(32, padding=4).padding
+    (4, 4, 4, 4)
+    """
+
+    size: int | Sequence[int]
+    padding: int | Sequence[int] | None = None
+    pad_if_needed: bool = False
+    fill: Fill | Mapping[str, Fill] = 0
+    padding_mode: str = "constant"
+
+    def __post_init__(self) -> None:
+        if self.padding_mode not in PADDING_MODES:
+            raise ArgumentError(
+                f"no padding mode is called {self.padding_mode!r}",
+                where="RandomCrop",
+                fix=f"choose one of {', '.join(PADDING_MODES)}",
+            )
+        padding = None if self.padding is None else _padding(self.padding)
+        _set(self, size=size_pair("size", self.size), padding=padding)
+        _fill_of(self.fill, "image")
+
+    def operation(self) -> _native.RandomCropOperation:  # noqa: D102
+        padding = (0, 0, 0, 0) if self.padding is None else _padding(self.padding)
+        return _native.RandomCropOperation(
+            size_pair("size", self.size),
+            list(padding),
+            self.pad_if_needed,
+            self.padding_mode,
+            _fill_of(self.fill, "image"),
+            _fill_of(self.fill, "mask"),
+        )
+
+
+@dataclass(frozen=True)
+class RandomResizedCrop(Transform):
+    """A crop of random area and aspect ratio, resized: the crop that ImageNet is trained with.
+
+    Ten tries at an area within `scale` of the image's and a ratio (width to height, on a log scale) within `ratio`; if
+    none fits, the largest centred crop whose ratio does.
+
+    >>> RandomResizedCrop(224).size
+    (224, 224)
+    """
+
+    size: int | Sequence[int]
+    scale: tuple[float, float] = (0.08, 1.0)
+    ratio: tuple[float, float] = (3.0 / 4.0, 4.0 / 3.0)
+    interpolation: InterpolationMode = InterpolationMode.BILINEAR
+    antialias: bool | None = True
+
+    def __post_init__(self) -> None:
+        mode = interpolation_mode(self.interpolation)
+        check_antialias(self.antialias, mode)
+        ratio = number_range("ratio", self.ratio)
+        if ratio[0] == 0:
+            raise ArgumentError("ratio begins at 0", where="RandomResizedCrop", fix="pass ratios above 0")
+        scale = number_range("scale", self.scale)
+        _set(self, size=size_pair("size", self.size), scale=scale, ratio=ratio, interpolation=mode)
+
+    def operation(self) -> _native.RandomResizedCropOperation:  # noqa: D102
+        return _native.RandomResizedCropOperation(
+            size_pair("size", self.size), self.scale, self.ratio, self.interpolation.filter
+        )
+
+
+@dataclass(frozen=True)
+class ScaleJitter(Transform):
+    """Resize by a random factor relative to fitting `target_size`, keeping the ratio (large scale jitter).
+
+    As torchvision has it, the fit is min(target_size[1] / height, target_size[0] / width).
+
+    >>> ScaleJitter((512, 512)).scale_range
+    (0.1, 2.0)
+    """
+
+    target_size: int | Sequence[int]
+    scale_range: tuple[float, float] = (0.1, 2.0)
+    interpolation: InterpolationMode = InterpolationMode.BILINEAR
+    antialias: bool | None = True
+
+    def __post_init__(self) -> None:
+        mode = interpolation_mode(self.interpolation)
+        check_antialias(self.antialias, mode)
+        target = size_pair("target_size", self.target_size)
+        _set(self, target_size=target, scale_range=number_range("scale_range", self.scale_range), interpolation=mode)
+
+    def operation(self) -> _native.ScaleJitterOperation:  # noqa: D102
+        target = size_pair("target_size", self.target_size)
+        return _native.ScaleJitterOperation(target, self.scale_range, self.interpolation.filter)
+
+
+@dataclass(frozen=True)
+class RandomHorizontalFlip(Transform):
+    """Mirrored left to right with probability `p`."""
+
+    p: float = 0.5
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.p <= 1:
+            raise ArgumentError(f"p={self.p} is no probability", where="RandomHorizontalFlip", fix="pass 0 <= p <= 1")
+
+    def operation(self) -> _native.RandomHorizontalFlipOperation:  # noqa: D102
+        return _native.RandomHorizontalFlipOperation(self.p)
+
+
+def _padding(padding: int | Sequence[int]) -> tuple[int, int, int, int]:
+    """(left, top, right, bottom) of what torchvision accepts.
+
+    >>> _padding((1, 2))
+    (1, 2, 1, 2)
+    """
+    sides = (padding,) if isinstance(padding, int) else tuple(padding)
+    if len(sides) not in (1, 2, 4) or not all(isinstance(side, int) and 0 <= side < 2**30 for side in sides):
+        raise ArgumentError(
+            f"padding={padding!r} is no padding", where="RandomCrop", fix="pass 1, 2 or 4 integers of at least 0"
+        )
+    left, top, right, bottom = (*sides, *sides, *sides, *sides)[:4]
+    return left, top, right, bottom
+
+
+def _fill_of(fill: Fill | Mapping[str, Fill], field: str) -> list[float]:
+    """The fill of a field, one number or one per channel."""
+    if isinstance(fill, Mapping):
+        unknown = set(fill) - set(FILL_FIELDS)
+        if unknown:
+            raise ArgumentError(
+                f"fill names {sorted(unknown)}", where="RandomCrop", fix=f"use the keys {', '.join(FILL_FIELDS)}"
+            )
+        fill = fill.get(field, 0)
+    elif field == "mask":
+        fill = fill if isinstance(fill, (int, float)) else 0
+    values = [float(fill)] if isinstance(fill, (int, float)) else [float(value) for value in fill]
+    if not 1 <= len(values) <= 4:
+        raise ArgumentError(
+            f"fill={fill!r} is no colour", where="RandomCrop", fix="pass one number, or one per channel"
+        )
+    return values

@@ -1,0 +1,154 @@
+"""Reads torchvision's transform objects, v2 and v1, by class name and attributes; torchvision itself is not needed.
+
+An object is read only if it means what ours does; any doubt (a subclass, an unknown option) leaves it to Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeAlias
+
+from penstock.errors import ArgumentError
+from penstock.transforms.geometry import (
+    CenterCrop,
+    RandomCrop,
+    RandomHorizontalFlip,
+    RandomResizedCrop,
+    Resize,
+    ScaleJitter,
+)
+from penstock.transforms.transform import Transform
+from penstock.transforms.values import ColorJitter, Normalize, ToDtype
+
+PACKAGE = "torchvision.transforms"
+
+Found: TypeAlias = Any
+"""An object of a class that is not imported here."""
+
+
+def members(transform: object) -> Iterable[Found] | None:
+    """What a Compose is composed of; None for anything else."""
+    return list(transform.transforms) if _kind(transform) == "Compose" else None  # type: ignore[attr-defined]
+
+
+def recognise(transform: object) -> list[Transform] | None:
+    """The same in our transforms; None if there is no such."""
+    read = _READERS.get(_kind(transform))
+    try:
+        return None if read is None else read(transform)
+    except (ArgumentError, AttributeError):
+        return None
+
+
+def _kind(transform: object) -> str:
+    """The class name of a transform that is torchvision's own; empty for others."""
+    kind = type(transform)
+    return kind.__name__ if kind.__module__.startswith(PACKAGE) else ""
+
+
+def _resize(found: Found) -> list[Transform]:
+    size = found.size
+    return [Resize(size if size is None else _sides(size), _mode(found), found.max_size, _antialias(found))]
+
+
+def _center_crop(found: Found) -> list[Transform]:
+    return [CenterCrop(_sides(found.size))]
+
+
+def _random_crop(found: Found) -> list[Transform]:
+    padding = found.padding
+    if padding is not None and _is_v2(found):
+        left, right, top, bottom = padding  # v2 keeps them in this order
+        padding = (left, top, right, bottom)
+    fill = _fills(found.fill) if isinstance(found.fill, Mapping) else found.fill
+    return [RandomCrop(_sides(found.size), padding, found.pad_if_needed, fill or 0, found.padding_mode)]
+
+
+def _random_resized_crop(found: Found) -> list[Transform]:
+    scale, ratio = tuple(found.scale), tuple(found.ratio)
+    return [RandomResizedCrop(_sides(found.size), scale, ratio, _mode(found), _antialias(found))]
+
+
+def _scale_jitter(found: Found) -> list[Transform]:
+    return [ScaleJitter(tuple(found.target_size), tuple(found.scale_range), _mode(found), _antialias(found))]
+
+
+def _flip(found: Found) -> list[Transform]:
+    return [RandomHorizontalFlip(found.p)]
+
+
+def _color_jitter(found: Found) -> list[Transform]:
+    return [ColorJitter(found.brightness, found.contrast, found.saturation, found.hue)]
+
+
+def _to_dtype(found: Found) -> list[Transform]:
+    dtype = found.dtype
+    if isinstance(dtype, Mapping):
+        by_name = {getattr(key, "__name__", key): value for key, value in dtype.items()}
+        others = {name: value for name, value in by_name.items() if name != "Image" and value is not None}
+        if others or by_name.get("Image") is None:
+            raise ArgumentError("types of other fields")
+        dtype = by_name["Image"]
+    return [ToDtype(dtype, found.scale)]
+
+
+def _convert_image_dtype(found: Found) -> list[Transform]:
+    return [ToDtype(found.dtype, scale=True)]
+
+
+def _to_tensor(_found: Found) -> list[Transform]:
+    return [ToDtype("float32", scale=True)]
+
+
+def _normalize(found: Found) -> list[Transform]:
+    return [Normalize([float(value) for value in found.mean], [float(value) for value in found.std])]
+
+
+def _nothing(_found: Found) -> list[Transform]:
+    return []
+
+
+_READERS: dict[str, Callable[[Found], list[Transform]]] = {
+    "CenterCrop": _center_crop,
+    "ColorJitter": _color_jitter,
+    "ConvertImageDtype": _convert_image_dtype,
+    "Identity": _nothing,
+    "Normalize": _normalize,
+    "PILToTensor": _nothing,
+    "RandomCrop": _random_crop,
+    "RandomHorizontalFlip": _flip,
+    "RandomResizedCrop": _random_resized_crop,
+    "Resize": _resize,
+    "ScaleJitter": _scale_jitter,
+    "ToDtype": _to_dtype,
+    "ToImage": _nothing,
+    "ToPureTensor": _nothing,
+    "ToTensor": _to_tensor,
+}
+
+
+def _is_v2(found: object) -> bool:
+    return type(found).__module__.startswith(f"{PACKAGE}.v2")
+
+
+def _sides(size: Found) -> int | tuple[int, ...]:
+    return size if isinstance(size, int) else tuple(size)
+
+
+def _mode(found: Found) -> Found:
+    return getattr(found.interpolation, "value", found.interpolation)
+
+
+def _antialias(found: Found) -> bool | None:
+    # Pillow images, what most of these chains are for, are antialiased whatever this says; old releases say "warn".
+    antialias = getattr(found, "antialias", True)
+    return True if antialias in (None, "warn") else bool(antialias)
+
+
+def _fills(fill: Mapping[object, Found]) -> dict[str, Found]:
+    """Fills by field: torchvision keys them by the class of a field."""
+    by_name = {getattr(key, "__name__", key): value for key, value in fill.items()}
+    if set(by_name) - {"Image", "Mask", "others"}:
+        raise ArgumentError("fills of other fields")
+    others = by_name.get("others", 0)
+    return {"image": by_name.get("Image", others) or 0, "mask": by_name.get("Mask", others) or 0}
