@@ -68,7 +68,7 @@ stubs:           ## write src/penstock/_native.pyi from the extension
 	$(SETUP) package
 	@$(RUN) -m nanobind.stubgen -q -m penstock._native -o src/penstock/_native.pyi
 
-fuzz:            ## each decoder for SECONDS=60 under sanitizers (CODECS="png webp" for some)
+fuzz:            ## each target for SECONDS=60 under sanitizers (CODECS="png weir_tile" for some)
 	$(SETUP) test fuzz package
 	@$(RUN) -m fuzz.run --seconds $(SECONDS) $(CODECS)
 

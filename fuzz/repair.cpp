@@ -79,10 +79,39 @@ void repair_png(Bytes file) {
     }
 }
 
+std::uint64_t load_little_endian(Bytes file, std::size_t at, std::size_t size) {
+    std::uint64_t value = 0;
+    std::memcpy(&value, &file[at], size);
+    return value;
+}
+
+void store_crc(Bytes file, std::size_t at, Bytes covered) {
+    const std::uint32_t crc = crc32c(covered);
+    std::memcpy(&file[at], &crc, sizeof crc);
+}
+
+// The checksums of tiles, then that of the tables, which covers them; nothing if the tables do not fit.
+void repair_weir_tables(Bytes file) {
+    const std::uint64_t across = (load_little_endian(file, 8, 4) + 63) / 64;
+    const std::uint64_t down = (load_little_endian(file, 12, 4) + 63) / 64;
+    if (across > file.size() || down > file.size()) return;
+    const std::uint64_t tiles = across * down;
+    const std::size_t offset_bytes = (file[18] & 1) != 0 ? 8 : 4;
+    const std::uint64_t checksums = 32 + offset_bytes * (tiles + 1);
+    const std::uint64_t end = checksums + 4 * tiles + load_little_endian(file, 20, 4);
+    if (end > file.size()) return;
+    for (std::uint64_t i = 0; i < tiles; ++i) {
+        const std::uint64_t begin = load_little_endian(file, 32 + offset_bytes * i, offset_bytes);
+        const std::uint64_t next = load_little_endian(file, 32 + offset_bytes * (i + 1), offset_bytes);
+        if (begin <= next && next <= file.size()) store_crc(file, checksums + 4 * i, file.subspan(begin, next - begin));
+    }
+    store_crc(file, 24, file.subspan(32, end - 32));
+}
+
 void repair_weir(Bytes file) {
     if (file.size() < 32) return;
-    const std::uint32_t crc = crc32c(file.first(28));
-    std::memcpy(&file[28], &crc, sizeof crc);
+    repair_weir_tables(file);
+    store_crc(file, 28, file.first(28));
 }
 
 }  // namespace

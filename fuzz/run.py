@@ -1,6 +1,8 @@
 """Builds the fuzz targets with sanitizers and runs them. `make fuzz` calls it.
 
-python -m fuzz.run [--seconds N] [--keep] [CODEC…]
+python -m fuzz.run [--seconds N] [--keep] [TARGET…]
+
+A target is the name of a codec, whose decoder it watches, or one of `PARTS`.
 
 Inputs that reach new code grow in build/fuzz/corpus; findings stay in build/fuzz/findings, with the line that repeats
 each. `--keep` then reduces what was learned into fuzz/corpus, which is committed.
@@ -27,6 +29,9 @@ LEARNED = BUILD / "corpus"
 FINDINGS = BUILD / "findings"
 KEPT = ROOT / "fuzz" / "corpus"
 
+PARTS = ("l3_round_trip", "png_round_trip", "weir_header", "weir_round_trip", "weir_tile")
+"""Targets that are not a whole decoder; their inputs are not image files."""
+
 MAX_INPUT_BYTES = 10_000
 MAX_KEPT_FILES = 55
 LIMITS = ("-rss_limit_mb=2048", "-malloc_limit_mb=512", "-timeout=10", f"-max_len={MAX_INPUT_BYTES}")
@@ -38,26 +43,26 @@ class FuzzError(Exception):
 
 def main(arguments: list[str]) -> int:
     """Run the targets one after another; 1 if one of them found something."""
-    parser = argparse.ArgumentParser(description="Fuzz the decoders.")
+    parser = argparse.ArgumentParser(description="Fuzz the codecs.")
     parser.add_argument("--seconds", type=int, default=60, help="for each target")
     parser.add_argument("--keep", action="store_true", help="reduce what was learned into fuzz/corpus")
-    parser.add_argument("codecs", nargs="*", help="all of them, if none is named")
+    parser.add_argument("targets", nargs="*", help="all of them, if none is named")
     options = parser.parse_args(arguments)
     try:
         build()
-        chosen = options.codecs or codecs()
-        findings = {codec: run(codec, options.seconds) for codec in chosen}
+        chosen = options.targets or targets()
+        findings = {target: run(target, options.seconds) for target in chosen}
         if options.keep:
-            for codec in chosen:
-                print(f"{codec}: kept {keep(codec)} files", flush=True)
+            for target in chosen:
+                print(f"{target}: kept {keep(target)} files", flush=True)
     except FuzzError as error:
         print(f"fuzz: {error}", file=sys.stderr)
         return 1
     return 1 if any(findings.values()) else 0
 
 
-def codecs() -> list[str]:
-    """Names of all targets: the native codecs' and `tiff`."""
+def targets() -> list[str]:
+    """Names of all targets: the native codecs', `tiff`, and the parts."""
     return sorted([*(binary.name.removeprefix("fuzz_") for binary in (BUILD / "fuzz").glob("fuzz_*")), "tiff"])
 
 
@@ -81,50 +86,50 @@ def build() -> None:
         write_seeds(SEEDS)
 
 
-def run(codec: str, seconds: int) -> list[Path]:
-    """Fuzz one decoder; what it found, if anything."""
-    learned, seeds, kept, findings = (base / codec for base in (LEARNED, SEEDS, KEPT, FINDINGS))
+def run(target: str, seconds: int) -> list[Path]:
+    """Run one target; what it found, if anything."""
+    learned, seeds, kept, findings = (base / target for base in (LEARNED, SEEDS, KEPT, FINDINGS))
     for folder in (learned, seeds, kept, findings):
         folder.mkdir(parents=True, exist_ok=True)
     known = set(findings.iterdir())
-    report = _libfuzzer(codec, f"-max_total_time={seconds}", f"-artifact_prefix={findings}/", learned, kept, seeds)
+    report = _libfuzzer(target, f"-max_total_time={seconds}", f"-artifact_prefix={findings}/", learned, kept, seeds)
     found = sorted(set(findings.iterdir()) - known)
-    print(f"{codec}: {_last_count(report.stderr)}", flush=True)
+    print(f"{target}: {_last_count(report.stderr)}", flush=True)
     if report.returncode != 0 and not found:
-        raise FuzzError(f"{codec} stopped (code {report.returncode}), nothing found:\n{report.stderr[-3000:]}")
+        raise FuzzError(f"{target} stopped (code {report.returncode}), nothing found:\n{report.stderr[-3000:]}")
     for finding in found:
-        print(f"{codec}: FOUND {finding}\n{report.stderr[-4000:]}\n  repeat: {' '.join(_target(codec))} {finding}")
+        print(f"{target}: FOUND {finding}\n{report.stderr[-4000:]}\n  repeat: {' '.join(_command(target))} {finding}")
     return found
 
 
-def keep(codec: str) -> int:
+def keep(target: str) -> int:
     """Reduce learned and kept inputs to few small files of the same coverage; how many they are."""
     with tempfile.TemporaryDirectory(dir=BUILD) as folder:
         reduced = Path(folder)
-        inputs = (base / codec for base in (KEPT, SEEDS, LEARNED))
-        report = _libfuzzer(codec, "-set_cover_merge=1", reduced, *inputs)
+        inputs = (base / target for base in (KEPT, SEEDS, LEARNED))
+        report = _libfuzzer(target, "-set_cover_merge=1", reduced, *inputs)
         if report.returncode != 0:
-            raise FuzzError(f"the corpus of {codec} could not be merged:\n{report.stderr[-3000:]}")
+            raise FuzzError(f"the corpus of {target} could not be merged:\n{report.stderr[-3000:]}")
         # The cover comes in no useful order: of too many files every n-th by size is kept, early refusals and whole
         # images alike.
         files = sorted(reduced.iterdir(), key=lambda file: (file.stat().st_size, file.name))
         files = files[:: -(-len(files) // MAX_KEPT_FILES)]
-        shutil.rmtree(KEPT / codec)
-        (KEPT / codec).mkdir()
+        shutil.rmtree(KEPT / target)
+        (KEPT / target).mkdir()
         for file in files:
-            shutil.copy(file, KEPT / codec / file.name)
+            shutil.copy(file, KEPT / target / file.name)
         return len(files)
 
 
-def _libfuzzer(codec: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [*_target(codec), *LIMITS, *map(str, arguments)]
+def _libfuzzer(target: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [*_command(target), *LIMITS, *map(str, arguments)]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, errors="replace", env=_environment())
 
 
-def _target(codec: str) -> list[str]:
-    if codec == "tiff":
+def _command(target: str) -> list[str]:
+    if target == "tiff":
         return [str(ROOT / "fuzz" / "tiff.py")]
-    return [str(BUILD / "fuzz" / f"fuzz_{codec}")]
+    return [str(BUILD / "fuzz" / f"fuzz_{target}")]
 
 
 def _environment() -> dict[str, str]:

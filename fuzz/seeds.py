@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -14,16 +14,20 @@ from PIL import Image
 import penstock
 from penstock.codecs import find
 from penstock.testing.codec import capabilities_of, sample_image
+from penstock.types import Pixels
 from tests.unit.codecs.test_suite import FORMATS
+from tests.weir_files import encode_split
 
 SHAPES = ((1, 1), (9, 13), (20, 17))
+METADATA = b"ICCP\3\0\0\0abcTEXT\3\0\0\0a\0bEXIF\2\0\0\0II"
 
 
 @dataclass(frozen=True)
 class Seed:
-    """A file that decodes."""
+    """A file that decodes, or what a target that is not a decoder takes for one."""
 
     codec: str
+    """Or the name of another target."""
     name: str
     data: bytes
 
@@ -108,8 +112,34 @@ def tiff_seeds() -> Iterator[Seed]:
         yield Seed("tiff", name, file.getvalue())
 
 
+def part_seeds() -> Iterator[Seed]:
+    """Inputs of the targets that look at parts; their harnesses say how these are laid out."""
+    for name in ("fast", "dense"):
+        for channels in (1, 2, 3, 4):
+            for bits in (8, 16):
+                yield from part_seeds_of(
+                    sample_image(2 + 3 * channels, 70 - 13 * channels, channels, f"uint{bits}"), name
+                )
+    wide = replace(encode_split(sample_image(70, 70, 1, "uint8"), "fast"), flags=1)
+    yield Seed("weir_header", "wide-offsets", wide.data())
+
+
+def part_seeds_of(pixels: Pixels, profile: str) -> Iterator[Seed]:
+    """A tile, the front of a file and samples, from one image that is no larger than a tile."""
+    file = encode_split(pixels, profile)
+    label = f"{profile}-{file.channels}-{file.bits}"
+    kind = (file.channels - 1) | (file.bits == 16) << 2
+    sides = bytes([file.height - 1, file.width - 1])
+    yield Seed("weir_header", label, replace(file, metadata=METADATA).data())
+    yield Seed("weir_tile", label, bytes([file.profile | kind << 1]) + sides[::-1] + file.tiles[0])
+    for target in ("l3_round_trip", "png_round_trip", "weir_round_trip"):
+        for filling in range(3):
+            head = bytes([kind]) + sides + bytes([file.profile + 2 * file.channels, filling])
+            yield Seed(target, f"{label}-{filling}", head + pixels.tobytes()[:120])
+
+
 def write_seeds(folder: Path) -> None:
-    """Write every seed as CODEC/NAME below `folder`."""
-    for seed in all_seeds():
+    """Write every seed as TARGET/NAME below `folder`."""
+    for seed in (*all_seeds(), *part_seeds()):
         (folder / seed.codec).mkdir(parents=True, exist_ok=True)
         (folder / seed.codec / seed.name).write_bytes(seed.data)

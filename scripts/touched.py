@@ -51,6 +51,11 @@ RULES = (
 # What set-up must add before these can run.
 GROUPS = {ARM64: "arm64", FUZZ: "fuzz", WHEEL: "wheel"}
 
+FUZZ_PARTS = {
+    "l3": ("l3_round_trip",),
+    "png": ("png_round_trip",),
+    "weir": ("weir_header", "weir_round_trip", "weir_tile"),
+}
 CODECS = ("bmp", "jpeg", "l3", "png", "pnm", "raw", "tiff", "webp", "weir")
 
 
@@ -87,7 +92,7 @@ def long_tests(changed: list[str]) -> list[str]:
             tests.update(rule.tests)
     for codec in CODECS:
         if any(fnmatch(file, f"{place}/codecs/{codec}[._]*") for file in changed for place in ("native", "src/*")):
-            tests.add(FUZZ_ONE.format(codec=codec))
+            tests.update(FUZZ_ONE.format(codec=target) for target in (codec, *FUZZ_PARTS.get(codec, ())))
     return sorted(test for test in tests if not any(wider in tests for wider in _wider(test)))
 
 

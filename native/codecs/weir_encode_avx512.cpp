@@ -69,7 +69,7 @@ struct Avx512Ops : PlainOps, Vectors<64> {
         return _pext_u64(bits, mask);
     }
     PENSTOCK_INLINE std::uint64_t pack_bytes(std::uint64_t lanes, std::uint32_t width) noexcept {
-        return _pext_u64(lanes, 0x0101010101010101 * ((1U << width) - 1));
+        return _pext_u64(lanes, 0x0101010101010101 * ((std::uint64_t{1} << width) - 1));
     }
     PENSTOCK_INLINE std::uint64_t pack_words(std::uint64_t lanes, std::uint32_t width) noexcept {
         return _pext_u64(lanes, 0x0001000100010001 * ((std::uint64_t{1} << width) - 1));

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from fuzz.run import PARTS
 from penstock.codecs.table import BUILTIN
 from scripts import touched
-from scripts.touched import CODECS, FUZZ, FUZZ_ONE, RULES, changed_files, find_base, long_tests
+from scripts.touched import CODECS, FUZZ, FUZZ_ONE, FUZZ_PARTS, RULES, changed_files, find_base, long_tests
 from tests.import_graph import ROOT
 
 
@@ -42,6 +43,11 @@ def test_set_up_is_told_what_the_tests_need(
 
     assert touched.main(["--base", "HEAD", "--groups"]) == 0
     assert capsys.readouterr().out.split() == ["fuzz", "wheel"]
+
+
+def test_a_codec_s_parts_are_fuzzed_with_it() -> None:
+    assert sorted(part for parts in FUZZ_PARTS.values() for part in parts) == sorted(PARTS)
+    assert FUZZ_ONE.format(codec="weir_tile") in long_tests(["native/codecs/weir_file.cpp"])
 
 
 def test_every_codec_is_known_by_name() -> None:
