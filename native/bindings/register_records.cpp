@@ -1,3 +1,4 @@
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
@@ -18,6 +19,8 @@
 #include "bindings/register.h"
 #include "pixels/hash.h"
 #include "records/build.h"
+#include "records/check.h"
+#include "records/inspect.h"
 
 namespace penstock::bindings {
 
@@ -87,6 +90,63 @@ Building build_shards(ThreadPool& pool, const std::shared_ptr<const SourceFiles>
     return start_build(pool, std::move(build));
 }
 
+// One image through a target: the stored bytes, and whether they were kept (0), transcoded (1) or encoded (2).
+std::pair<nb::bytes, int> store_one(nb::handle object, const Target& target) {
+    const BorrowedBytes data(object);
+    StoredImage image;
+    {
+        const nb::gil_scoped_release unlocked;
+        ByteBuffer copy;
+        copy.append(data.view().data(), data.view().size());
+        image = store_image(std::move(copy), target, DecodeOptions{}.max_pixels);
+    }
+    return {to_bytes(image.bytes), static_cast<int>(image.origin)};
+}
+
+Inspecting inspect_sources(ThreadPool& pool, const std::shared_ptr<const SourceFiles>& files,
+                           const PlaceColumns& columns) {
+    return start_inspect(pool, files, places_of(columns, std::get<0>(columns).size(), files->size()));
+}
+
+// (width, height, channels, bits, codec) of every image.
+nb::list headers_of(const Inspecting& inspecting) {
+    nb::list found;
+    for (const Header& header : *inspecting.headers) {
+        const std::string codec = header.codec == nullptr ? "" : std::string(header.codec->name());
+        found.append(nb::make_tuple(header.shape.width, header.shape.height, header.shape.channels,
+                                    8 * header.shape.sample_bytes, codec));
+    }
+    return found;
+}
+
+// Rows of the index as columns: (file, offset, length), (metadata length, checksum), (width, height, channels, bits),
+// hashes (empty where there is none).
+using CheckColumns =
+    std::tuple<PlaceColumns, std::pair<Column<std::int32_t>, Column<std::uint32_t>>,
+               std::tuple<Column<std::int32_t>, Column<std::int32_t>, Column<std::uint8_t>, Column<std::uint8_t>>,
+               std::vector<nb::bytes>>;
+
+Checking check_images(ThreadPool& pool, const std::shared_ptr<const SourceFiles>& files, const CheckColumns& columns,
+                      bool palette_indices, bool decode) {
+    const auto& [place_columns, numbers, shape, hashes] = columns;
+    const std::vector<Place> places = places_of(place_columns, hashes.size(), files->size());
+    std::vector<Expected> images(places.size());
+    for (std::size_t i = 0; i < images.size(); ++i) {
+        Expected& image = images[i];
+        image.place = places[i];
+        image.metadata_length = static_cast<std::uint32_t>(numbers.first.data()[i]);
+        image.checksum = numbers.second.data()[i];
+        image.shape = {static_cast<std::uint32_t>(std::get<1>(shape).data()[i]),
+                       static_cast<std::uint32_t>(std::get<0>(shape).data()[i]), std::get<2>(shape).data()[i],
+                       static_cast<std::uint8_t>(std::get<3>(shape).data()[i] / 8)};
+        image.palette_indices = palette_indices;
+        image.has_pixels = hashes[i].size() == image.pixels.size();
+        if (image.has_pixels) std::memcpy(image.pixels.data(), hashes[i].c_str(), image.pixels.size());
+    }
+    const nb::gil_scoped_release unlocked;
+    return start_check(pool, files, std::move(images), decode);
+}
+
 nb::bytes pixel_hash(nb::handle object) {
     const BorrowedPixels pixels(object, false);
     const PixelHash hash = hash_pixels(pixels.view());
@@ -96,7 +156,14 @@ nb::bytes pixel_hash(nb::handle object) {
 }  // namespace
 
 void register_records(nb::module_& module) {
-    nb::class_<SourceFiles>(module, "SourceFiles").def(nb::new_(&new_files), nb::arg("paths"));
+    nb::class_<SourceFiles>(module, "SourceFiles")
+        .def(nb::new_(&new_files), nb::arg("paths"))
+        .def(
+            "read",
+            [](const SourceFiles& files, std::int32_t file, std::int64_t offset, std::int64_t length) {
+                return to_bytes(files.read({file, offset, length}));
+            },
+            nb::arg("file"), nb::arg("offset"), nb::arg("length"));
     nb::class_<Target>(module, "Target")
         .def("__init__", &new_target, nb::arg("codec"), nb::arg("parameters"), nb::arg("exact"),
              nb::arg("keep_variant"), nb::arg("keep_quality"), nb::arg("transcode"), nb::arg("palette_indices"),
@@ -108,6 +175,17 @@ void register_records(nb::module_& module) {
         .def_prop_ro("num_shards", [](const Building& building) { return building.counters->num_shards.load(); });
     module.def("build_shards", &build_shards, nb::arg("pool"), nb::arg("files"), nb::arg("ids"), nb::arg("fields"),
                nb::arg("names"), nb::arg("shards"), nb::arg("skip_errors"), nb::arg("keep_source"));
+    nb::class_<Inspecting>(module, "Inspecting")
+        .def_ro("job", &Inspecting::job)
+        .def("headers", &headers_of, nb::sig("def headers(self) -> list[tuple[int, int, int, int, str]]"));
+    nb::class_<Checking>(module, "Checking")
+        .def_ro("job", &Checking::job)
+        .def_prop_ro("findings", [](const Checking& checking) { return checking.findings->get(); });
+    module.def("store_image", &store_one, nb::arg("data"), nb::arg("target"),
+               nb::sig("def store_image(data: penstock.types.Buffer, target: Target) -> tuple[bytes, int]"));
+    module.def("inspect_sources", &inspect_sources, nb::arg("pool"), nb::arg("files"), nb::arg("places"));
+    module.def("check_images", &check_images, nb::arg("pool"), nb::arg("files"), nb::arg("columns"),
+               nb::arg("palette_indices"), nb::arg("decode"));
     module.def("pixel_hash", &pixel_hash, nb::arg("pixels"),
                nb::sig("def pixel_hash(pixels: penstock.types.Pixels) -> bytes"));
 }

@@ -1,4 +1,5 @@
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/pair.h>
 
 #include <cstdint>
 #include <span>
@@ -6,6 +7,7 @@
 
 #include "bindings/convert.h"
 #include "bindings/register.h"
+#include "storage/append_file.h"
 #include "storage/file.h"
 
 namespace penstock::bindings {
@@ -70,9 +72,37 @@ void write_whole(const nb::bytes& path, nb::handle object, bool durable) {
 }  // namespace
 
 void register_storage(nb::module_& module) {
+    nb::class_<AppendFile>(module, "AppendFile")
+        .def(
+            "__init__", [](AppendFile* self, const nb::bytes& path) { new (self) AppendFile(path_of(path)); },
+            nb::arg("path"))
+        .def(
+            "append",
+            [](AppendFile& file, nb::handle object) {
+                const BorrowedBytes data(object);
+                const nb::gil_scoped_release unlocked;
+                file.append(data.view());
+            },
+            nb::arg("data"), nb::sig("def append(self, data: penstock.types.Buffer) -> None"))
+        .def(
+            "publish",
+            [](AppendFile& file, const nb::bytes& path) {
+                const std::string name = path_of(path);
+                const nb::gil_scoped_release unlocked;
+                file.publish(name);
+            },
+            nb::arg("path"));
     module.def("read_file", &read_whole, nb::arg("path"), nb::sig("def read_file(path: bytes) -> bytes"));
     module.def("read_range", &read_range, nb::arg("path"), nb::arg("offset"), nb::arg("length"),
                nb::sig("def read_range(path: bytes, offset: int, length: int) -> bytes"));
+    module.def(
+        "file_checksum",
+        [](const nb::bytes& path) {
+            const std::string name = path_of(path);
+            const nb::gil_scoped_release unlocked;
+            return file_checksum(name);
+        },
+        nb::arg("path"));
     module.def("write_file", &write_whole, nb::arg("path"), nb::arg("data"), nb::arg("durable") = false,
                nb::sig("def write_file(path: bytes, data: penstock.types.Buffer, durable: bool = False) -> None"));
     module.def(

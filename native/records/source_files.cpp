@@ -1,5 +1,6 @@
 #include "records/source_files.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/error.h"
@@ -40,6 +41,14 @@ ByteBuffer SourceFiles::read(const Place& place) const {
         throw Error(ErrorCode::truncated, "the file became shorter while it was read", describe(place),
                     "leave the source alone while it is read, then build again");
     }
+    return bytes;
+}
+
+ByteBuffer SourceFiles::read_head(const Place& place, std::int64_t max_bytes) const {
+    const std::int64_t wanted = place.length == Place::kWhole ? max_bytes : std::min(place.length, max_bytes);
+    ByteBuffer bytes(static_cast<std::size_t>(wanted));
+    const std::shared_ptr<const InputFile> file = opened(place.file);
+    bytes.resize(file->read_at(static_cast<std::size_t>(place.offset), {bytes.data(), bytes.size()}));
     return bytes;
 }
 

@@ -30,6 +30,9 @@ class SourceFiles {
     /// The bytes at a place. Throws `open_failed` or `read_failed`, and `truncated` if the file ends before its end.
     [[nodiscard]] ByteBuffer read(const Place& place) const;
 
+    /// The first bytes at a place, at most `max_bytes`; fewer if the file has fewer.
+    [[nodiscard]] ByteBuffer read_head(const Place& place, std::int64_t max_bytes) const;
+
     /// A place for people: the path, and the byte if the place is inside the file.
     [[nodiscard]] std::string describe(const Place& place) const;
 

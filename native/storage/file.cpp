@@ -13,6 +13,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/crc32c.h"
 #include "base/error.h"
 #include "storage/system_error.h"
 
@@ -20,6 +21,7 @@ namespace penstock {
 
 namespace {
 
+constexpr std::size_t kChecksumBytes = std::size_t{1} << 20;
 constexpr std::size_t kPipeChunkBytes = std::size_t{64} << 10;
 
 class Descriptor {
@@ -185,6 +187,19 @@ ByteBuffer InputFile::read_rest() const {
     }
     content.resize(filled);
     return content;
+}
+
+std::pair<std::uint64_t, std::uint32_t> file_checksum(const std::string& path) {
+    const InputFile file(path);
+    ByteBuffer piece(kChecksumBytes);
+    std::uint64_t size = 0;
+    std::uint32_t checksum = 0;
+    for (;;) {
+        const std::size_t count = file.read_at(size, {piece.data(), piece.size()});
+        checksum = crc32c({piece.data(), count}, checksum);
+        size += count;
+        if (count < piece.size()) return {size, checksum};
+    }
 }
 
 ByteBuffer read_file(const std::string& path) { return InputFile(path).read_rest(); }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "base/buffer.h"
 #include "base/image.h"
@@ -38,6 +39,9 @@ class InputFile {
     std::size_t size_ = 0;
     bool is_regular_ = false;
 };
+
+/// Size and CRC-32C of a file, read in large pieces.
+[[nodiscard]] std::pair<std::uint64_t, std::uint32_t> file_checksum(const std::string& path);
 
 /// The content of a file, which may be a pipe.
 [[nodiscard]] ByteBuffer read_file(const std::string& path);

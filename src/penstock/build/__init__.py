@@ -1,7 +1,8 @@
 """From a source to a dataset."""
 
+from penstock.build.estimate import Estimate
 from penstock.build.options import BuildOptions
-from penstock.build.run import Built, build
+from penstock.build.run import Built, Preparation, build, load_plan, prepare
 from penstock.build.source import ABSENT, ASK, WHOLE, Layout, Places, Role, Samples, Source
 from penstock.build.sources import open_source
 
@@ -11,11 +12,15 @@ __all__ = [
     "WHOLE",
     "BuildOptions",
     "Built",
+    "Estimate",
     "Layout",
     "Places",
+    "Preparation",
     "Role",
     "Samples",
     "Source",
     "build",
+    "load_plan",
     "open_source",
+    "prepare",
 ]

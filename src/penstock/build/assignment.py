@@ -10,21 +10,12 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from penstock.chance import draw
+
 Ranks = npt.NDArray[np.int64]
 
 FORMAT_STREAM = 1
 ORDER_STREAM = 2
-
-
-def hash_ranks(seed: int, stream: int, ranks: Ranks) -> npt.NDArray[np.uint64]:
-    """A number of 64 bits for every rank, as good as random.
-
-    >>> [hex(number) for number in hash_ranks(0, 1, np.array([0, 1]))]
-    ['0xa48eac74ed594fd6', '0x5cbfb6f7ee2e2ac3']
-    """
-    with np.errstate(over="ignore"):
-        state = _mix(np.array([seed % 2**64], np.uint64)) ^ np.uint64(stream)
-        return _mix(_mix(state) ^ ranks.astype(np.uint64))
 
 
 def assign_formats(ranks: Ranks, shares: Sequence[float], seed: int) -> npt.NDArray[np.int32]:
@@ -33,7 +24,7 @@ def assign_formats(ranks: Ranks, shares: Sequence[float], seed: int) -> npt.NDAr
     >>> np.bincount(assign_formats(np.arange(10), [0.55, 0.45], seed=0)).tolist()
     [6, 4]
     """
-    shuffled = np.argsort(hash_ranks(seed, FORMAT_STREAM, ranks), kind="stable")
+    shuffled = np.argsort(draw(seed, FORMAT_STREAM, ranks), kind="stable")
     chosen = np.empty(len(ranks), np.int32)
     chosen[shuffled] = np.repeat(np.arange(len(shares), dtype=np.int32), exact_counts(len(ranks), shares))
     return chosen
@@ -54,19 +45,15 @@ def exact_counts(total: int, shares: Sequence[float]) -> list[int]:
     return [int(count) for count in whole]
 
 
-def write_order(ranks: Ranks, seed: int, runs: int = 1) -> Ranks:
-    """The samples of one format in the order in which they are written; neighbours stay together in runs of `runs`.
+def write_order(ranks: Ranks, rows: Ranks, seed: int, runs: int = 1) -> Ranks:
+    """The samples of one format in the order in which they are written.
 
-    >>> write_order(np.arange(6), seed=0, runs=3).tolist()
-    [0, 1, 2, 3, 4, 5]
+    `rows` are the places of these samples in the source; with `runs` above 1, neighbours there stay together.
+
+    >>> write_order(np.array([5, 3, 4]), rows=np.array([0, 1, 2]), seed=0, runs=3).tolist()
+    [5, 3, 4]
     """
-    groups = ranks // runs
-    return ranks[np.lexsort((ranks, groups, hash_ranks(seed, ORDER_STREAM, groups)))]
-
-
-def _mix(state: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """The output function of SplitMix64."""
-    state = state + np.uint64(0x9E3779B97F4A7C15)
-    state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return state ^ (state >> np.uint64(31))
+    if runs == 1:
+        return ranks[np.lexsort((ranks, draw(seed, ORDER_STREAM, ranks)))]
+    groups = rows // runs
+    return ranks[np.lexsort((rows, groups, draw(seed, ORDER_STREAM, groups)))]

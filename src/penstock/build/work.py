@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from penstock.build.rows import ShardNotes, read_notes
+from penstock.codecs import Format
 from penstock.errors import DatasetError
 from penstock.records.manifest import FILE_NAME, INDEX_NAME
 from penstock.storage import make_folders, read_file, write_file
@@ -44,21 +45,28 @@ class WorkFolder:
         """Whether a whole dataset is here."""
         return (self.root / FILE_NAME).is_file()
 
-    def begin(self, recipe: Mapping[str, object], state: str) -> None:
-        """Make the folder ready; go on with what a killed build of the same recipe left, refuse another's."""
-        note = json.dumps({**recipe, "state": state}, indent=2, sort_keys=True).encode()
+    def check_begun(self, recipe: Mapping[str, object], state: str) -> None:
+        """Refuse to go on with what another build began, or with a source that has changed since."""
         place = self.work / RECIPE_NAME
-        if place.is_file() and read_file(place) != note:
+        if place.is_file() and read_file(place) != _note(recipe, state):
             raise DatasetError(
                 "another build was begun here: its source, mix or options are not these",
                 where=str(self.root),
                 fix="give the options that it was begun with, or start over with --force",
                 code=205,
             )
-        make_folders(self.shards)
+
+    def begin(self, recipe: Mapping[str, object], state: str) -> None:
+        """Make the folder ready."""
         make_folders(self.work)
-        if not place.is_file():
-            write_file(place, note, durable=True)
+        if not (self.work / RECIPE_NAME).is_file():
+            write_file(self.work / RECIPE_NAME, _note(recipe, state), durable=True)
+        make_folders(self.shards)
+
+    def written_bytes(self) -> int:
+        """Bytes of the shards that are there, and of the work files."""
+        folders = [folder for folder in (self.shards, self.work) if folder.is_dir()]
+        return sum(entry.stat().st_size for folder in folders for entry in folder.iterdir())
 
     def clear(self) -> None:
         """Remove everything that a build writes. The manifest goes first: what is left is no dataset."""
@@ -89,5 +97,20 @@ class WorkFolder:
         return self.shards / f"{stem}-{number:05}.shard"
 
     def end(self) -> None:
-        """Remove the work files."""
-        shutil.rmtree(self.work)
+        """Remove the work files, if there are any."""
+        if self.work.is_dir():
+            shutil.rmtree(self.work)
+
+
+def stem_of(format: Format) -> str:
+    """How the shards of a format are named.
+
+    >>> from penstock.codecs import parse_format
+    >>> stem_of(parse_format("jpeg:q=85:restart"))
+    'jpeg-q85-restart'
+    """
+    return str(format).replace(":", "-").replace("=", "")
+
+
+def _note(recipe: Mapping[str, object], state: str) -> bytes:
+    return json.dumps({**recipe, "state": state}, indent=2, sort_keys=True).encode()

@@ -1,8 +1,19 @@
 """Names to bytes and back: the only Python that opens data files."""
 
 from penstock.storage.folders import find_files
-from penstock.storage.local import make_folders, read_file, read_range, write_file
+from penstock.storage.local import AppendFile, file_checksum, make_folders, read_file, read_range, write_file
 from penstock.storage.ranges import InputFile
 from penstock.storage.tree import Tree, list_tree
 
-__all__ = ["InputFile", "Tree", "find_files", "list_tree", "make_folders", "read_file", "read_range", "write_file"]
+__all__ = [
+    "AppendFile",
+    "InputFile",
+    "Tree",
+    "file_checksum",
+    "find_files",
+    "list_tree",
+    "make_folders",
+    "read_file",
+    "read_range",
+    "write_file",
+]

@@ -37,3 +37,31 @@ def write_file(path: str | os.PathLike[str], data: Buffer, *, durable: bool = Fa
 def make_folders(path: str | os.PathLike[str]) -> None:
     """Create a folder and those above it, unless they exist."""
     _native.make_folders(os.fsencode(path))
+
+
+def file_checksum(path: str | os.PathLike[str]) -> tuple[int, int]:
+    """Size and CRC-32C of a file, which is read once from end to end."""
+    return _native.file_checksum(os.fsencode(path))
+
+
+class AppendFile:
+    """A new file that grows under a work name and is put in its place when it is whole."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._file: _native.AppendFile | None = _native.AppendFile(os.fsencode(path))
+
+    def append(self, data: Buffer) -> None:
+        """Write behind what is there."""
+        assert self._file is not None, "the file is closed"
+        self._file.append(data)
+
+    def publish(self, path: str | os.PathLike[str]) -> None:
+        """Wait until the disk holds the file, then rename it."""
+        assert self._file is not None, "the file is closed"
+        self._file.publish(os.fsencode(path))
+
+    def __enter__(self) -> AppendFile:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file = None

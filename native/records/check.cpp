@@ -1,0 +1,73 @@
+#include "records/check.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/crc32c.h"
+#include "base/error.h"
+#include "codecs/decode.h"
+#include "codecs/table.h"
+#include "pixels/hash.h"
+
+namespace penstock {
+
+namespace {
+
+std::string sides(const PixelShape& shape) {
+    return std::to_string(shape.width) + "x" + std::to_string(shape.height) + "x" + std::to_string(shape.channels);
+}
+
+std::string problem_of_metadata(ByteView block) {
+    if (block.empty()) return "";
+    std::uint32_t stored = 0;
+    if (block.size() < sizeof stored) return "its metadata is too short";
+    const ByteView entries = block.first(block.size() - sizeof stored);
+    std::memcpy(&stored, entries.data() + entries.size(), sizeof stored);
+    return crc32c(entries) == stored ? "" : "its metadata does not match its checksum";
+}
+
+std::string problem_of_pixels(ByteView data, const Expected& expected) {
+    const Codec* codec = sniff_codec(data);
+    if (codec == nullptr) return "";  // a plug-in's: its bytes are right, and nothing native can say more
+    DecodeOptions options;
+    options.palette_indices = expected.palette_indices;
+    options.max_pixels = std::max(options.max_pixels, expected.shape.pixels());
+    const DecodePlan plan = plan_decode(*codec, data, options);
+    if (!(plan.shape == expected.shape)) {
+        return "it decodes to " + sides(plan.shape) + ", the index says " + sides(expected.shape);
+    }
+    OwnedImage image(plan.shape, BufferPool::shared());
+    decode_image(*codec, data, plan, image.view());
+    const bool is_right = !expected.has_pixels || hash_pixels(image.view()) == expected.pixels;
+    return is_right ? "" : "its pixels are not those of the source";
+}
+
+std::string problem_of(const SourceFiles& files, const Expected& expected, bool decode) {
+    try {
+        Place place = expected.place;
+        place.length += expected.metadata_length;
+        const ByteBuffer bytes = files.read(place);
+        const ByteView data = bytes.view().first(static_cast<std::size_t>(expected.place.length));
+        if (crc32c(data) != expected.checksum) return "its bytes do not match their checksum";
+        const std::string problem = problem_of_metadata(bytes.view().subspan(data.size()));
+        return problem.empty() && decode ? problem_of_pixels(data, expected) : problem;
+    } catch (const Error& error) {
+        return error.what();
+    }
+}
+
+}  // namespace
+
+Checking start_check(ThreadPool& pool, std::shared_ptr<const SourceFiles> files, std::vector<Expected> images,
+                     bool decode) {
+    auto findings = std::make_shared<Findings>();
+    const std::size_t count = images.size();
+    auto task = [findings, files = std::move(files), images = std::move(images), decode](std::size_t index) {
+        std::string problem = problem_of(*files, images[index], decode);
+        if (!problem.empty()) findings->add(index, std::move(problem));
+    };
+    return {pool.run(count, std::move(task)), findings};
+}
+
+}  // namespace penstock

@@ -1,0 +1,130 @@
+"""The end of a build: from finished shards to an index and a manifest."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from penstock import _native
+from penstock.build.index import Rows, WrittenShard, index_table, write_index
+from penstock.build.listing import Listing
+from penstock.build.recipe import SOURCE_FIELD, Recipe
+from penstock.build.rows import ORIGINS
+from penstock.build.work import WorkFolder
+from penstock.errors import DatasetError
+from penstock.records.index import one_chunk
+from penstock.records.manifest import (
+    FILE_NAME,
+    INDEX_NAME,
+    Field,
+    FileEntry,
+    FormatCount,
+    Manifest,
+    ShardEntry,
+    Skipped,
+    checksum_text,
+    lanes_for,
+    write_manifest,
+)
+from penstock.storage import write_file
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def publish(recipe: Recipe, shards: Sequence[WrittenShard], work: WorkFolder) -> Manifest:
+    """Write the index, then the manifest: from then on there is a dataset."""
+    listing = recipe.listing
+    rows = Rows(shards, len(listing))
+    if len(rows.kept) == 0:
+        reason = next(reason for shard in shards for reason in shard.notes.skipped.values())
+        raise DatasetError(
+            f"no sample could be converted; the first: {reason}",
+            where=str(work.root),
+            fix="check the source; without --on-error skip the first problem is named with its place",
+            code=203,
+        )
+    table = index_table(listing.columns, rows, recipe.written_fields(), shards)
+    index = write_index(table)
+    write_file(work.root / INDEX_NAME, index, durable=True)
+    manifest = Manifest(
+        identity=recipe.identity,
+        num_samples=len(rows.kept),
+        lanes=lanes_for(len(rows.kept)),
+        source=recipe.members["source"],
+        recipe=recipe.members["recipe"],
+        fields=(*_image_fields(recipe, table), *_column_fields(listing)),
+        splits=_splits(table),
+        formats=_counts(recipe, shards, len(rows.kept)),
+        metadata=_metadata(shards),
+        skipped=_skipped(listing, shards),
+        index=FileEntry(INDEX_NAME, len(index), checksum_text(_native.crc32c(index))),
+        shards=tuple(_entry(shard) for shard in shards),
+    )
+    write_file(work.root / FILE_NAME, write_manifest(manifest), durable=True)
+    return manifest
+
+
+def _image_fields(recipe: Recipe, table: pa.Table) -> list[Field]:
+    roles = {name: role.value for name, role in recipe.listing.layout.roles.items()}
+    fields = []
+    for field in recipe.written_fields():
+        formats = one_chunk(table.column(f"{field.name}.format")).dictionary.to_pylist()
+        fields.append(Field(field.name, roles.get(field.name, SOURCE_FIELD), tuple(formats)))
+    return fields
+
+
+def _column_fields(listing: Listing) -> list[Field]:
+    schema = listing.columns.schema
+    return [
+        Field(
+            name,
+            "label" if name == "label" else "column",
+            type=str(schema.field(name).type),
+            classes=listing.layout.classes if name == "label" else None,
+        )
+        for name in schema.names
+        if name not in ("key", "split")
+    ]
+
+
+def _splits(table: pa.Table) -> dict[str, int]:
+    if "split" not in table.column_names:
+        return {}
+    counts = {entry["values"]: entry["counts"] for entry in table.column("split").value_counts().to_pylist()}
+    return {name: counts[name] for name in sorted(name for name in counts if name is not None)}
+
+
+def _counts(recipe: Recipe, shards: Sequence[WrittenShard], num_samples: int) -> dict[str, FormatCount]:
+    counts = {}
+    for format in map(str, recipe.formats):
+        rows = [shard.notes.rows[shard.notes.rows["field"] == 0] for shard in shards if shard.format == format]
+        samples = sum(len(part) for part in rows)
+        if not samples:
+            continue
+        origins = np.sum([np.bincount(part["origin"], minlength=len(ORIGINS)) for part in rows], axis=0)
+        length = int(sum(part["length"].sum() for part in rows))
+        counts[format] = FormatCount(samples / num_samples, samples, length, *(int(count) for count in origins))
+    return counts
+
+
+def _metadata(shards: Sequence[WrittenShard]) -> dict[str, dict[str, int]]:
+    kept = sum((shard.notes.metadata_kept for shard in shards), Counter[str]())
+    dropped = sum((shard.notes.metadata_dropped for shard in shards), Counter[str]())
+    return {"kept": dict(sorted(kept.items())), "dropped": dict(sorted(dropped.items()))}
+
+
+def _skipped(listing: Listing, shards: Sequence[WrittenShard]) -> tuple[Skipped, ...]:
+    reasons = {rank: reason for shard in shards for rank, reason in shard.notes.skipped.items()}
+    keys = listing.columns.column("key")
+    return tuple(Skipped(keys[rank].as_py(), reasons[rank]) for rank in sorted(reasons))
+
+
+def _entry(shard: WrittenShard) -> ShardEntry:
+    notes = shard.notes
+    return ShardEntry(
+        shard.file, notes.shard_bytes, checksum_text(notes.shard_checksum), shard.format, notes.num_records
+    )

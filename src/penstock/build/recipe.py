@@ -1,0 +1,122 @@
+"""What is to be written: which samples in which format and order, and what becomes of every field."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from penstock import _native
+from penstock.build.assignment import write_order
+from penstock.build.index import WrittenField
+from penstock.build.listing import Listing
+from penstock.build.options import BuildOptions
+from penstock.build.rules import Features, Headers, Rules
+from penstock.build.target import check_format, keep_target, target_of
+from penstock.codecs import Format
+from penstock.errors import ArgumentError
+
+SOURCE_FIELD = "source"
+
+
+class Recipe:
+    """A source, rules and options together: everything that decides the bytes of a dataset."""
+
+    def __init__(self, listing: Listing, rules: Rules, options: BuildOptions, pool: _native.ThreadPool) -> None:
+        self.listing = listing
+        self.pool = pool
+        self.rules = rules
+        self.options = options
+        self.files = _native.SourceFiles(listing.files)
+        self.field_formats = {**rules.field_formats, **options.field_formats()}
+        for format in (*rules.formats, *self.field_formats.values()):
+            check_format(format)
+        self._check_fields()
+
+    def with_places(self, listing: Listing) -> Recipe:
+        """The same recipe, its bytes at other places: a listing that was staged."""
+        moved = Recipe(listing, self.rules, self.options, self.pool)
+        moved.__dict__["members"] = self.members  # lengths that staging found out are no part of what was asked for
+        return moved
+
+    @property
+    def formats(self) -> tuple[Format, ...]:
+        """Of the field `image`, in the order in which they are written."""
+        return self.rules.formats
+
+    @cached_property
+    def members(self) -> dict[str, dict[str, object]]:
+        """`source` and `recipe` of the manifest."""
+        return {
+            "source": {"kind": self.listing.kind, "fingerprint": self.listing.fingerprint()},
+            "recipe": {
+                **self.rules.recipe,
+                **self.options.recipe(),
+                "formats": {name: str(format) for name, format in sorted(self.field_formats.items())},
+            },
+        }
+
+    @cached_property
+    def identity(self) -> str:
+        """The dataset's name for itself."""
+        text = json.dumps(self.members, sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+    @cached_property
+    def assigned(self) -> npt.NDArray[np.int32]:
+        """The number of each sample's format."""
+        lengths = self.listing.places["image"].length
+        return self.rules.assign(Features(lengths, self.listing.columns, self._read_headers))
+
+    def order(self, format: Format) -> npt.NDArray[np.int64]:
+        """Ranks of the samples in a format, as they are written."""
+        ranks = np.flatnonzero(self.assigned == self.formats.index(format))
+        return write_order(ranks, self.listing.rows[ranks], self.options.seed, self.options.runs)
+
+    def written_fields(self) -> list[WrittenField]:
+        """Image fields in the order of a record."""
+        fields = [
+            WrittenField(name, str(self.field_formats[name]) if name in self.field_formats else None)
+            for name in self.listing.layout.roles
+        ]
+        return [*fields, WrittenField(SOURCE_FIELD, None)] if self.options.keep_source else fields
+
+    def targets(self, format: Format) -> list[_native.Target]:
+        """What becomes of each image field of the source."""
+        targets = []
+        for name, role in self.listing.layout.roles.items():
+            wanted = format if name == "image" else self.field_formats.get(name)
+            if wanted is None:
+                targets.append(keep_target(role))
+            else:
+                targets.append(target_of(wanted, role, check=self.options.check))
+        return targets
+
+    def _read_headers(self) -> Headers:
+        place = self.listing.places["image"]
+        inspecting = _native.inspect_sources(self.pool, self.files, (place.file, place.offset, place.length))
+        inspecting.job.finish()
+        width, height, channels, bits, codec = zip(*inspecting.headers(), strict=True)
+        return Headers(
+            np.array(width, np.int64),
+            np.array(height, np.int64),
+            np.array(channels, np.int64),
+            np.array(bits, np.int64),
+            np.array(codec, np.str_),
+        )
+
+    def _check_fields(self) -> None:
+        further = [name for name in self.listing.layout.roles if name != "image"]
+        unknown = sorted(set(self.field_formats) - set(further))
+        if unknown:
+            raise ArgumentError(
+                f"no further image field is named '{unknown[0]}'",
+                where="formats of fields",
+                fix=f"choose of: {', '.join(further) or 'none'}; the formats of image are those of the mix",
+                code=130,
+            )
+        if self.options.keep_source and SOURCE_FIELD in (*further, *self.listing.columns.column_names):
+            raise ArgumentError("the source has a field 'source' of its own", where="keep_source", fix="rename it")

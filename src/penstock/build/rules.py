@@ -1,0 +1,209 @@
+"""What decides the format of every sample: a mix, or the rules of a plan. Layout: spec/plan.md."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from penstock.build.assignment import assign_formats
+from penstock.codecs import Format, parse_format, parse_mix
+from penstock.documents import Document, Json, read_document
+from penstock.errors import PenstockError
+from penstock.plan.document import KIND, VERSION
+from penstock.plan.rule import Cheapest, read_cheapest
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+HEADER_FEATURES = ("pixels", "bytes_per_pixel", "channels", "bits", "codec")
+TEXT_FEATURES = ("codec", "split")
+FEATURES = ("source_bytes", *HEADER_FEATURES, "split", "label")
+
+PLAN_MEMBERS = ("seed", "rules", "fields", "cache", "cached_share", "access", "window")
+"""What a manifest repeats of its plan: not what was predicted for a machine, nor its number of threads."""
+
+
+@dataclass(frozen=True)
+class Headers:
+    """What the headers of the source's images say, an entry per sample."""
+
+    width: npt.NDArray[np.int64]
+    height: npt.NDArray[np.int64]
+    channels: npt.NDArray[np.int64]
+    bits: npt.NDArray[np.int64]
+    codec: npt.NDArray[np.str_]
+
+
+class Features:
+    """What rules may ask of samples; headers are read only if one does."""
+
+    def __init__(self, source_bytes: npt.NDArray[np.int64], columns: pa.Table, read: Callable[[], Headers]) -> None:
+        self.source_bytes = source_bytes
+        self._columns = columns
+        self._read = read
+
+    def __len__(self) -> int:
+        return len(self.source_bytes)
+
+    @cached_property
+    def headers(self) -> Headers:
+        """Read once, from every image of the source."""
+        return self._read()
+
+    @property
+    def pixels(self) -> npt.NDArray[np.int64]:
+        """Width × height."""
+        return self.headers.width * self.headers.height
+
+    def values(self, name: str) -> npt.NDArray[Any]:
+        """A feature of every sample; NaN or None where a sample lacks it."""
+        if name == "source_bytes":
+            return self.source_bytes
+        if name == "pixels":
+            return self.pixels
+        if name == "bytes_per_pixel":
+            return self.source_bytes / self.pixels
+        if name in ("split", "label"):
+            present = name in self._columns.column_names
+            found: npt.NDArray[Any] = (
+                self._columns.column(name).to_numpy() if present else np.full(len(self), None, object)
+            )
+            return found
+        header: npt.NDArray[Any] = getattr(self.headers, name)
+        return header
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A bound on a feature."""
+
+    feature: str
+    below: float | None = None
+    at_least: float | None = None
+    equal: Json = None
+
+    def holds(self, features: Features) -> npt.NDArray[np.bool_]:
+        """For which samples it holds."""
+        values = features.values(self.feature)
+        held = np.ones(len(features), bool)
+        if self.equal is not None:
+            held &= values == self.equal
+        if self.below is not None:
+            held &= values.astype(float) < self.below
+        if self.at_least is not None:
+            held &= values.astype(float) >= self.at_least
+        return held
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Samples that meet all conditions get a format of the mix, or the cheapest."""
+
+    mix: Mapping[Format, float] = field(default_factory=dict)
+    cheapest: Cheapest | None = None
+    conditions: tuple[Condition, ...] = ()
+
+    @property
+    def formats(self) -> tuple[Format, ...]:
+        """What it may choose."""
+        if self.cheapest is not None:
+            return tuple(parse_format(text) for text in self.cheapest.formats)
+        return tuple(self.mix)
+
+    def choose(self, ranks: npt.NDArray[np.int64], features: Features, seed: int) -> npt.NDArray[np.int32]:
+        """The number, in `formats`, of each of these samples' format."""
+        if self.cheapest is None:
+            return assign_formats(ranks, list(self.mix.values()), seed)
+        pixels = features.pixels[ranks].astype(float)
+        return self.cheapest.choose(ranks, pixels, features.source_bytes[ranks].astype(float)).astype(np.int32)
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Rules in the order in which they are asked; the last takes whatever is left."""
+
+    rules: tuple[Rule, ...]
+    recipe: Mapping[str, Json]
+    """How they stand in a manifest's recipe."""
+    seed: int = 0
+    field_formats: Mapping[str, Format] = field(default_factory=dict)
+
+    @cached_property
+    def formats(self) -> tuple[Format, ...]:
+        """All formats, in the order in which the rules first name them."""
+        return tuple(dict.fromkeys(format for rule in self.rules for format in rule.formats))
+
+    @property
+    def needs_headers(self) -> bool:
+        """Whether a rule asks for what only an image's header says."""
+        asked = {condition.feature for rule in self.rules for condition in rule.conditions}
+        return bool(asked & set(HEADER_FEATURES)) or any(rule.cheapest is not None for rule in self.rules)
+
+    def assign(self, features: Features) -> npt.NDArray[np.int32]:
+        """The number, in `formats`, of every sample's format."""
+        chosen = np.full(len(features), -1, np.int32)
+        for rule in self.rules:
+            open_samples = chosen < 0
+            for condition in rule.conditions:
+                open_samples &= condition.holds(features)
+            ranks = np.flatnonzero(open_samples)
+            numbers = np.array([self.formats.index(format) for format in rule.formats], np.int32)
+            chosen[ranks] = numbers[rule.choose(ranks, features, self.seed)]
+        return chosen
+
+
+def rules_of_mix(mix: str | Mapping[Format, float], seed: int) -> Rules:
+    """A mix as the one rule it is."""
+    shares = parse_mix(mix) if isinstance(mix, str) else dict(mix)
+    return Rules((Rule(shares),), {"mix": {str(format): share for format, share in shares.items()}}, seed)
+
+
+def read_rules(data: bytes, where: str) -> Rules:
+    """The rules of a plan's document."""
+    document = read_document(data, kind=KIND, version=VERSION, where=where)
+    rules = tuple(_read_rule(item) for item in document.items("rules"))
+    if not rules or rules[-1].conditions or any(not rule.conditions for rule in rules[:-1]):
+        raise document.refusal("the last rule, and only the last, has no conditions", "rules")
+    fields = document.child("fields") if "fields" in document else Document({}, where)
+    formats = {name: _read_format(fields, name) for name in fields.members}
+    kept = {name: document.members[name] for name in PLAN_MEMBERS if name in document}
+    return Rules(rules, {"plan": kept}, document.integer("seed", 0), formats)
+
+
+def _read_format(document: Document, name: str) -> Format:
+    try:
+        return parse_format(document.text(name))
+    except PenstockError as error:
+        raise document.refusal(error.what, name) from error
+
+
+def _read_rule(document: Document) -> Rule:
+    conditions = tuple(_read_condition(item) for item in document.items("where")) if "where" in document else ()
+    if "cheapest" in document:
+        return Rule(cheapest=read_cheapest(document.child("cheapest")), conditions=conditions)
+    shares = document.child("mix")
+    text = ",".join(f"{name}={shares.number(name)!r}" for name in shares.members)
+    try:
+        return Rule(parse_mix(text), conditions=conditions)
+    except PenstockError as error:
+        raise document.refusal(error.what, "mix") from error
+
+
+def _read_condition(document: Document) -> Condition:
+    feature = document.text("feature")
+    if feature not in FEATURES:
+        raise document.refusal(f"there is no feature '{feature}'; known: {', '.join(FEATURES)}", "feature")
+    is_text = feature in TEXT_FEATURES
+    bounds = {"below": "below", "from": "at_least"}
+    found = {own: document.number(name) for name, own in bounds.items() if name in document}
+    equal: Json = None
+    if "is" in document:
+        equal = document.text("is") if is_text else document.number("is")
+    if (not found and equal is None) or (found and is_text):
+        raise document.refusal(f"a condition on {feature} needs {'is' if is_text else 'below, from or is'}")
+    return Condition(feature, found.get("below"), found.get("at_least"), equal)

@@ -1,0 +1,74 @@
+"""Bytes that a source hands out, put into one work file, so that the native core can read them by offset."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from penstock.build.listing import Listing
+from penstock.build.source import ASK, Places, Source
+from penstock.errors import DatasetError
+from penstock.storage import AppendFile, make_folders, read_file, write_file
+from penstock.types import OnProgress
+
+BATCH_ROWS = 64
+
+
+def stage(source: Source, listing: Listing, folder: Path, on_progress: OnProgress) -> Listing:
+    """The listing with every ASK answered by a place in a work file; the same listing if there is none.
+
+    What was staged before, by a build that was killed, is used again if it is whole.
+    """
+    files, places = list(listing.files), dict(listing.places)
+    for name, place in listing.places.items():
+        asked = np.flatnonzero(place.file == ASK)
+        if len(asked) == 0:
+            continue
+        make_folders(folder)
+        path = folder / f"staged-{name}.bin"
+        offsets = _stage_field(source, name, listing.rows[asked], path, on_progress)
+        file, offset, length = place.file.copy(), place.offset.copy(), place.length.copy()
+        file[asked] = len(files)
+        order = np.argsort(listing.rows[asked], kind="stable")
+        offset[asked[order]] = offsets[:-1]
+        length[asked[order]] = np.diff(offsets)
+        files.append(bytes(path))
+        places[name] = Places(file, offset, length)
+    return replace(listing, files=files, places=places)
+
+
+def _stage_field(
+    source: Source, name: str, rows: npt.NDArray[np.int64], path: Path, on_progress: OnProgress
+) -> npt.NDArray[np.int64]:
+    """Where each of the rows, in ascending order, begins in the file, and where the last one ends."""
+    ends = path.with_suffix(".ends")
+    if path.is_file() and ends.is_file():
+        known = np.frombuffer(read_file(ends), np.int64)
+        if len(known) == len(rows) + 1 and path.stat().st_size == known[-1]:
+            return known
+    lengths = []
+    with AppendFile(path.with_suffix(".part")) as file:
+        for number, data in enumerate(_contents(source, name, np.sort(rows))):
+            file.append(data)
+            lengths.append(len(data))
+            on_progress(f"reading {name}", number + 1, len(rows))
+        if len(lengths) != len(rows):
+            raise DatasetError(
+                f"the source gave {len(lengths)} images for {len(rows)} samples",
+                where=f"field '{name}' of the source",
+                fix="this is a mistake in the source's code",
+                code=203,
+            )
+        file.publish(path)
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    write_file(ends, offsets.tobytes(), durable=True)
+    return offsets
+
+
+def _contents(source: Source, name: str, rows: npt.NDArray[np.int64]) -> Iterator[bytes]:
+    for begin in range(0, len(rows), BATCH_ROWS):
+        yield from source.read(name, rows[begin : begin + BATCH_ROWS])
