@@ -82,6 +82,7 @@ class TileReader {
 
     void decode_into(std::uint64_t index, const weir::TileShape& shape, std::uint8_t* out, std::size_t row_stride) {
         const ByteView tile = index_.tile(index);
+        prefetch(tile);
         if (verify_ && crc32c(tile) != index_.checksum(index)) {
             refuse_tile(index, "does not match its checksum", ErrorCode::checksum);
         }
@@ -100,6 +101,13 @@ class TileReader {
         }
         fault = decode_tile_(job);
         if (fault != weir::TileFault::none) refuse_tile(index, fault_text(fault), ErrorCode::corrupt);
+    }
+
+    // A dense tile is read in five places at once, too few bytes each for the processor to see them coming. (A fast
+    // tile is read from front to back, and a checksum has just been through all of it.)
+    void prefetch(ByteView tile) const noexcept {
+        if (verify_ || header_.profile == weir::Profile::fast) return;
+        for (std::size_t at = 0; at < tile.size(); at += 64) __builtin_prefetch(tile.data() + at);
     }
 
     // The last tiles have too few bytes behind them for code that loads whole vectors. `parse_tile` has accepted the

@@ -222,27 +222,11 @@ struct Avx2 {
         return {_mm256_shuffle_epi8(steps, low), _mm256_shuffle_epi8(steps, high)};
     }
 
-    static PENSTOCK_INLINE void add_steps(Row (&rows)[kGroupRows], const std::uint64_t (&alive)[kGroupRows], Row step) {
-        for (std::uint32_t r = 0; r < kGroupRows; ++r) {
-            const auto low = static_cast<std::uint32_t>(alive[r]);
-            const auto high = static_cast<std::uint32_t>(alive[r] >> 32);
-            rows[r].low = _mm256_add_epi8(rows[r].low, _mm256_and_si256(lanes_of(low), step.low));
-            rows[r].high = _mm256_add_epi8(rows[r].high, _mm256_and_si256(lanes_of(high), step.high));
-        }
-    }
-    /// Adds step x quotient to each lane, level by level.
-    static PENSTOCK_INLINE std::uint64_t add_quotients(Row (&rows)[kGroupRows], std::uint64_t (&alive)[kGroupRows],
-                                                       Row step, const std::uint8_t* stream, std::uint64_t position) {
-        for (std::uint32_t level = 1; (alive[0] | alive[1] | alive[2] | alive[3]) != 0; ++level) {
-            add_steps(rows, alive, step);
-            if (level == kMaxQuotient) break;
-            for (std::uint64_t& row : alive) {
-                const unsigned count = count_ones(row);
-                row = _pdep_u64(next_bits(stream, position, count), row);
-                position += count;
-            }
-        }
-        return position;
+    static PENSTOCK_INLINE Row add_where(Row row, std::uint64_t mask, Row step) {
+        const auto low = static_cast<std::uint32_t>(mask);
+        const auto high = static_cast<std::uint32_t>(mask >> 32);
+        return {_mm256_add_epi8(row.low, _mm256_and_si256(lanes_of(low), step.low)),
+                _mm256_add_epi8(row.high, _mm256_and_si256(lanes_of(high), step.high))};
     }
 
     /// Writes 64 pixels, by way of a scratch row where fewer are wanted.

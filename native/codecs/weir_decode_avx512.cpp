@@ -191,53 +191,8 @@ struct Avx512 {
         return _mm512_shuffle_epi8(table(kLookup.dense_step), lane_codes);
     }
 
-    /// Adds step x quotient to each lane. Levels run over all four rows until at most 64 lanes are alive; these are
-    /// gathered into one register and counted there.
-    static PENSTOCK_INLINE std::uint64_t add_quotients(Row (&rows)[kGroupRows], std::uint64_t (&alive)[kGroupRows],
-                                                       Row step, const std::uint8_t* stream, std::uint64_t position) {
-        std::uint64_t ends[kGroupRows];
-        const auto count_alive = [&] {
-            std::uint64_t end = 0;
-            for (std::uint32_t r = 0; r < kGroupRows; ++r) ends[r] = end += count_ones(alive[r]);
-        };
-        count_alive();
-        std::uint32_t levels_left = kMaxQuotient - 1;
-        while (ends[3] > 64 && levels_left > 0) {
-            --levels_left;
-            for (std::uint32_t r = 0; r < kGroupRows; ++r) {
-                rows[r] = _mm512_mask_add_epi8(rows[r], alive[r], rows[r], step);
-                alive[r] = _pdep_u64(bits_at(stream, position + (r == 0 ? 0 : ends[r - 1])), alive[r]);
-            }
-            position += ends[3];
-            count_alive();
-        }
-        if (ends[3] > 64) {  // level 14 was the last one
-            for (std::uint32_t r = 0; r < kGroupRows; ++r) {
-                rows[r] = _mm512_mask_add_epi8(rows[r], alive[r], rows[r], step);
-            }
-            return position;
-        }
-        if (ends[3] == 0) return position;
-        Row counts = fill(1);
-        std::uint64_t lanes = ~std::uint64_t{0} >> (64 - ends[3]);
-        for (; levels_left > 0 && lanes != 0; --levels_left) {
-            const unsigned count = count_ones(lanes);
-            lanes = _pdep_u64(next_bits(stream, position, count), lanes);
-            position += count;
-            counts = add_one_where(counts, lanes);
-        }
-        const Row low_steps = _mm512_and_si512(step, _mm512_set1_epi16(255));
-        const Row high_steps = _mm512_srli_epi16(step, 8);
-        for (std::uint32_t r = 0; r < kGroupRows; ++r) {
-            const auto begin = static_cast<std::uint8_t>(r == 0 ? 0 : ends[r - 1]);
-            const Row source = _mm512_permutexvar_epi8(_mm512_add_epi8(table(kLookup.identity), fill(begin)), counts);
-            const Row quotients = _mm512_maskz_expand_epi8(alive[r], source);
-            const Row low = _mm512_mullo_epi16(quotients, low_steps);
-            const Row high = _mm512_mullo_epi16(_mm512_srli_epi16(quotients, 8), high_steps);
-            const Row product = _mm512_mask_mov_epi8(low, 0xaaaaaaaaaaaaaaaa, _mm512_slli_epi16(high, 8));
-            rows[r] = _mm512_add_epi8(rows[r], product);
-        }
-        return position;
+    static PENSTOCK_INLINE Row add_where(Row row, std::uint64_t mask, Row step) {
+        return _mm512_mask_add_epi8(row, mask, row, step);
     }
 
     static PENSTOCK_INLINE void store_bytes(std::uint8_t* out, std::size_t size, Row value) {

@@ -4,47 +4,13 @@
 // can be linked into the other. Samples of 8 bits; 16 bits are in weir_decode_simd16.h.
 #pragma once
 
-#include <immintrin.h>
-
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
-
-#include "codecs/weir.h"
-
-#define PENSTOCK_INLINE inline __attribute__((always_inline))
+#include "codecs/weir_decode_bits.h"
+#include "codecs/weir_decode_unary.h"
 
 namespace penstock::weir {
 namespace {
 
 constexpr std::uint64_t kOnes = 0x0101010101010101;
-
-/// 64 bits of a stream, from any bit position. Reads nine bytes.
-PENSTOCK_INLINE std::uint64_t bits_at(const std::uint8_t* stream, std::uint64_t position) {
-    const std::uint8_t* bytes = stream + (position >> 3);
-    const unsigned shift = position & 7;
-    std::uint64_t low = 0;
-    std::memcpy(&low, bytes, 8);
-    const std::uint64_t high = bytes[8];
-    return (low >> shift) | ((high << 1) << (63 - shift));
-}
-
-/// The next `count` bits of a stream; what lies above them is whatever follows. One load does for up to 57 bits, and
-/// nearly every level is that short.
-PENSTOCK_INLINE std::uint64_t next_bits(const std::uint8_t* stream, std::uint64_t position, unsigned count) {
-    if (__builtin_expect(count > 57, 0)) return bits_at(stream, position);
-    std::uint64_t bits = 0;
-    std::memcpy(&bits, stream + (position >> 3), 8);
-    return bits >> (position & 7);
-}
-
-PENSTOCK_INLINE std::uint64_t load_u64(const std::uint8_t* bytes) {
-    std::uint64_t value = 0;
-    std::memcpy(&value, bytes, 8);
-    return value;
-}
-
-PENSTOCK_INLINE unsigned count_ones(std::uint64_t mask) { return static_cast<unsigned>(_mm_popcnt_u64(mask)); }
 
 /// Codes of the planes that are not constant: [plane][line], one byte for each block.
 struct Codes {
@@ -329,6 +295,16 @@ PENSTOCK_INLINE std::uint32_t count_sparse(const Codes& codes, std::uint32_t pla
     return count;
 }
 
+/// Adds quotient x 2^k to each lane.
+template <typename Vector, typename Row = typename Vector::Row>
+PENSTOCK_INLINE void add_quotients(Row (&rows)[kGroupRows], const Quotients& quotients, std::uint64_t codes) {
+    Row step = Vector::rice_steps(codes);
+    for (const auto& digit : quotients.digits) {
+        for (std::uint32_t r = 0; r < kGroupRows; ++r) rows[r] = Vector::add_where(rows[r], digit[r], step);
+        step = Vector::add(step, step);
+    }
+}
+
 /// A group's payload and its unary levels (14 x 256 bits) stay within kTileSlack of a position that was checked.
 template <typename Vector>
 PENSTOCK_INLINE TileFault decode_dense(const TileJob& job, TileState<Vector>& state) {
@@ -344,24 +320,28 @@ PENSTOCK_INLINE TileFault decode_dense(const TileJob& job, TileState<Vector>& st
     const std::uint8_t* payload_end = payload + job.parts.payload.size();
     for (std::uint32_t group = 0; group < groups; ++group) {
         const std::uint32_t num_rows = rows_of_group(job, group);
-        std::uint64_t alive[kMaxPlanes][kGroupRows];
+        UnaryGroup unary[kMaxPlanes];
+        bool is_long = false;
         for (std::uint32_t c = 0; c < state.num_coded; ++c) {
             if (payload > payload_end) return TileFault::payload;
             if (state.unary_position[c] > job.parts.unary[state.plane_of[c]].size() * 8) return TileFault::unary;
             const std::uint64_t codes = state.codes.lines[c][group];
             const LevelBlocks blocks = level_blocks(codes, highest_code(Profile::dense, 1), num_rows, state);
             payload = Vector::unpack_low_bits(payload, codes, num_rows, state.residuals[c]);
+            std::uint64_t alive[kGroupRows];
             for (std::uint32_t r = 0; r < kGroupRows; ++r) {
-                alive[c][r] = _pdep_u64(load_u64(payload), blocks.rows[r] * 255);
+                alive[r] = _pdep_u64(load_u64(payload), blocks.rows[r] * 255);
                 payload += count_ones(blocks.rows[r]);
             }
+            is_long |=
+                start_quotients(unary[c], alive, job.parts.unary[state.plane_of[c]].data(), state.unary_position[c]);
         }
+        for (std::uint32_t c = 0; is_long && c < state.num_coded; ++c) read_long_quotients(unary[c]);
         for (std::uint32_t c = 0; c < state.num_coded; ++c) {
             Row rows[kGroupRows];
             load_residuals(state, c, rows);
-            const Row steps = Vector::rice_steps(state.codes.lines[c][group]);
-            state.unary_position[c] = Vector::add_quotients(
-                rows, alive[c], steps, job.parts.unary[state.plane_of[c]].data(), state.unary_position[c]);
+            add_quotients<Vector>(rows, finish_quotients(unary[c], state.unary_position[c]),
+                                  state.codes.lines[c][group]);
             finish_rows(job, state, group, c, rows);
         }
         store_group(job, state, group, num_rows);

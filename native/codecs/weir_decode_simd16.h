@@ -112,20 +112,20 @@ PENSTOCK_INLINE void predict_row16(unsigned mode, Row16& row, Row16& above) {
     above = row;
 }
 
-/// Counts the levels of one group of a plane: four rows of counters, then quotient x 2^k is added to each lane.
+/// Adds quotient x 2^k to each lane of a group.
 template <typename Vector>
-PENSTOCK_INLINE std::uint64_t add_quotients16(Row16 (&rows)[kGroupRows], std::uint64_t (&alive)[kGroupRows],
+PENSTOCK_INLINE std::uint64_t add_quotients16(Row16 (&rows)[kGroupRows], const std::uint64_t (&alive)[kGroupRows],
                                               std::uint64_t widths, const std::uint8_t* stream,
                                               std::uint64_t position) {
+    UnaryGroup unary;
+    if (start_quotients(unary, alive, stream, position)) read_long_quotients(unary);
+    const Quotients digits = finish_quotients(unary, position);
     typename Vector::Row counts[kGroupRows];
     for (auto& row : counts) row = Vector::zero();
-    for (std::uint32_t level = 1; (alive[0] | alive[1] | alive[2] | alive[3]) != 0; ++level) {
-        for (std::uint32_t r = 0; r < kGroupRows; ++r) counts[r] = Vector::add_one_where(counts[r], alive[r]);
-        if (level == kMaxQuotient) break;
-        for (std::uint64_t& row : alive) {
-            const unsigned count = count_ones(row);
-            row = _pdep_u64(next_bits(stream, position, count), row);
-            position += count;
+    for (std::uint32_t k = 0; k < kDigits; ++k) {
+        const auto step = Vector::fill(static_cast<std::uint8_t>(1U << k));
+        for (std::uint32_t r = 0; r < kGroupRows; ++r) {
+            counts[r] = Vector::add_where(counts[r], digits.digits[k][r], step);
         }
     }
     for (std::uint32_t r = 0; r < kGroupRows; ++r) {
