@@ -14,15 +14,12 @@ struct Lookup {
     alignas(64) std::uint8_t left[64];       // lane -> its left neighbour, the first lane itself
     alignas(64) std::uint8_t right[64];
     alignas(64) std::uint8_t block_total[64];    // every qword: the last byte of qwords 0 to 7
-    alignas(64) std::uint8_t blocks_before[64];  // 255 where that qword lies before this one
     alignas(64) std::uint8_t first_of_pair[64];  // the low byte of each qword, all over it
     alignas(64) std::uint8_t identity[64];
     alignas(64) std::uint8_t field_mask[64];   // width -> that many ones; repeated every 16 bytes
     alignas(64) std::uint8_t dense_width[64];  // dense code -> width of its fields
     alignas(64) std::uint8_t dense_step[64];   // dense code -> 2^k
-    alignas(64) std::uint8_t rgb[3][64];       // pixel order from (red, green)
-    alignas(64) std::uint8_t rgb_blue[3][64];
-    std::uint64_t rgb_blue_mask[3];
+    alignas(64) std::uint8_t rgb[3][64];       // by channel: lane -> sample whose place in 192 bytes is that, modulo 64
 };
 
 constexpr Lookup make_lookup() {
@@ -35,7 +32,6 @@ constexpr Lookup make_lookup() {
         t.left[i] = static_cast<std::uint8_t>(i > 0 ? i - 1 : 0);
         t.right[i] = static_cast<std::uint8_t>(i < 63 ? i + 1 : 63);
         t.block_total[i] = static_cast<std::uint8_t>(i % 8 * 8 + 7);
-        t.blocks_before[i] = i % 8 < i / 8 ? 255 : 0;
         t.first_of_pair[i] = static_cast<std::uint8_t>(i % 16 < 8 ? 0 : 8);
         t.identity[i] = lane;
         const int code = i % 16;
@@ -44,15 +40,8 @@ constexpr Lookup make_lookup() {
         t.dense_width[i] = static_cast<std::uint8_t>(code == 9 ? 8 : code >= 2 && code <= 8 ? k : 0);
         t.dense_step[i] = static_cast<std::uint8_t>(code == 1 ? 1 : code >= 2 && code <= 8 ? 1 << k : 0);
     }
-    for (int v = 0; v < 3; ++v) {
-        for (int i = 0; i < 64; ++i) {
-            const int byte = v * 64 + i;
-            const int pixel = byte / 3;
-            const int channel = byte % 3;
-            t.rgb[v][i] = static_cast<std::uint8_t>(channel == 1 ? 64 + pixel : pixel);
-            t.rgb_blue[v][i] = static_cast<std::uint8_t>(pixel);
-            if (channel == 2) t.rgb_blue_mask[v] |= std::uint64_t{1} << i;
-        }
+    for (int channel = 0; channel < 3; ++channel) {
+        for (int i = 0; i < 64; ++i) t.rgb[channel][(3 * i + channel) % 64] = static_cast<std::uint8_t>(i);
     }
     return t;
 }
@@ -70,6 +59,9 @@ constexpr std::uint64_t unzigzag_matrix() {
     }
     return matrix;
 }
+
+/// Byte q of qword b: qword q lies before b.
+constexpr __mmask64 kBlocksBefore = 0x7f3f1f0f07030100;
 
 struct Avx512 {
     using Row = __m512i;
@@ -105,8 +97,8 @@ struct Avx512 {
         x = _mm512_add_epi8(x, _mm512_slli_epi64(x, 8));
         x = _mm512_add_epi8(x, _mm512_slli_epi64(x, 16));
         x = _mm512_add_epi8(x, _mm512_slli_epi64(x, 32));
-        Row totals = _mm512_permutexvar_epi8(table(kLookup.block_total), x);
-        totals = _mm512_sad_epu8(_mm512_and_si512(totals, table(kLookup.blocks_before)), zero());
+        Row totals = _mm512_maskz_permutexvar_epi8(kBlocksBefore, table(kLookup.block_total), x);
+        totals = _mm512_sad_epu8(totals, zero());
         return _mm512_add_epi8(x, _mm512_shuffle_epi8(totals, table(kLookup.first_of_pair)));
     }
 
@@ -217,13 +209,19 @@ struct Avx512 {
         store_all(out, std::size_t{width} * 2,
                   {_mm512_permutex2var_epi64(low, from_low, high), _mm512_permutex2var_epi64(low, from_high, high)});
     }
+    static PENSTOCK_INLINE Row choose(Row rest, __mmask64 where_a, Row a, __mmask64 where_b, Row b) {
+        return _mm512_mask_blend_epi8(where_b, _mm512_mask_blend_epi8(where_a, rest, a), b);
+    }
     static PENSTOCK_INLINE void store_pixels(std::uint8_t* out, std::uint32_t width, Row red, Row green, Row blue) {
-        Row values[3];
-        for (int v = 0; v < 3; ++v) {
-            values[v] = _mm512_permutex2var_epi8(red, table(kLookup.rgb[v]), green);
-            values[v] =
-                _mm512_mask_permutexvar_epi8(values[v], kLookup.rgb_blue_mask[v], table(kLookup.rgb_blue[v]), blue);
-        }
+        // 3 has an inverse modulo 64: one permutation puts all samples of a channel where they belong in one of the
+        // three registers, and no two of them in the same lane. What is left is to choose.
+        const Row reds = _mm512_permutexvar_epi8(table(kLookup.rgb[0]), red);
+        const Row greens = _mm512_permutexvar_epi8(table(kLookup.rgb[1]), green);
+        const Row blues = _mm512_permutexvar_epi8(table(kLookup.rgb[2]), blue);
+        constexpr __mmask64 third = 0x9249249249249249;  // lanes 0, 3, 6 …
+        const Row values[3] = {choose(reds, third << 1, greens, third << 2, blues),
+                               choose(blues, third, greens, third << 2, reds),
+                               choose(greens, third, blues, third << 1, reds)};
         store_all(out, std::size_t{width} * 3, values);
     }
     static PENSTOCK_INLINE void store_pixels(std::uint8_t* out, std::uint32_t width, Row red, Row green, Row blue,

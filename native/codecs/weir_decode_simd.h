@@ -163,6 +163,13 @@ PENSTOCK_INLINE void start_tile(const TileJob& job, TileState<Vector>& state) {
     }
 }
 
+/// Asks for the memory that a row of pixels will be written to. Stores go out in order, and where the output is in no
+/// cache, each one would wait for its line.
+template <std::uint32_t Channels>
+PENSTOCK_INLINE void prefetch_output(std::uint8_t* out) {
+    for (std::uint32_t i = 0; i < Channels; ++i) __builtin_prefetch(out + std::size_t{i} * 64, 1);
+}
+
 /// Writes the rows of a group as pixels. What the loop needs is copied to locals first: stores of bytes may alias
 /// everything, so that members would be loaded again for every row.
 template <typename Vector, std::uint32_t Channels>
@@ -174,6 +181,7 @@ PENSTOCK_INLINE void store_rows(const TileJob& job, const TileState<Vector>& sta
     const unsigned transform = job.parts.transform;
     const auto& rows = state.rows;
     for (std::uint32_t r = 0; r < num_rows; ++r, out += stride) {
+        prefetch_output<Channels>(out + kGroupRows * stride);
         const Row first = Vector::load(rows[0][r]);
         if constexpr (Channels == 1) {
             Vector::store_pixels(out, width, first);
