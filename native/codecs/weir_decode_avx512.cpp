@@ -71,6 +71,7 @@ struct Avx512 {
     static PENSTOCK_INLINE Row fill(std::uint8_t value) { return _mm512_set1_epi8(static_cast<char>(value)); }
     static PENSTOCK_INLINE Row load(const std::uint8_t* row) { return _mm512_load_si512(row); }
     static PENSTOCK_INLINE void store(std::uint8_t* row, Row value) { _mm512_store_si512(row, value); }
+    static PENSTOCK_INLINE void store_in_order(std::uint8_t* out, Row value) { store(out, value); }
     static PENSTOCK_INLINE Row add(Row a, Row b) { return _mm512_add_epi8(a, b); }
     static PENSTOCK_INLINE Row sub(Row a, Row b) { return _mm512_sub_epi8(a, b); }
 
@@ -120,14 +121,14 @@ struct Avx512 {
     static PENSTOCK_INLINE bool is_bad(Worst worst, std::uint8_t) { return worst != 0; }
 
     /// How to pick the fields of a row whose eight blocks have these widths: any mix, no branch.
-    struct Fields {
+    struct Picks {
         Row bytes;   // lane -> byte its block begins at, and the lane's number
         Row shifts;  // lane -> bit inside the block
         Row masks;
         std::size_t row_bytes;
     };
     /// From eight widths, and eight begins, in every qword.
-    static PENSTOCK_INLINE Fields fields(Row widths, Row begins, std::size_t row_bytes) {
+    static PENSTOCK_INLINE Picks picks(Row widths, Row begins, std::size_t row_bytes) {
         const Row lane_widths = _mm512_shuffle_epi8(widths, table(kLookup.block_of));
         const Row lane_begins = _mm512_shuffle_epi8(begins, table(kLookup.block_of));
         return {
@@ -135,7 +136,7 @@ struct Avx512 {
             _mm512_mullo_epi16(_mm512_and_si512(lane_widths, table(kLookup.low_bytes)), table(kLookup.lane_in_block)),
             _mm512_shuffle_epi8(table(kLookup.field_mask), lane_widths), row_bytes};
     }
-    static PENSTOCK_INLINE Row pick(const Fields& f, const std::uint8_t* payload) {
+    static PENSTOCK_INLINE Row pick(const Picks& f, const std::uint8_t* payload) {
         const Row blocks = _mm512_permutexvar_epi8(f.bytes, _mm512_loadu_si512(payload));
         return _mm512_and_si512(_mm512_multishift_epi64_epi8(f.shifts, blocks), f.masks);
     }
@@ -158,12 +159,16 @@ struct Avx512 {
             }
         }
     }
+    static constexpr bool kFieldsInMemory = false;
+    using Fields = Row;
+    static PENSTOCK_INLINE void clear(Fields& fields) { fields = zero(); }
+    static PENSTOCK_INLINE Row row_of(Fields fields) { return fields; }
     static PENSTOCK_INLINE const std::uint8_t* unpack_row(const std::uint8_t* payload, const Codes& codes,
                                                           const Lines& lines, std::uint32_t c, std::uint32_t y,
-                                                          Row& row) {
+                                                          Fields& row) {
         const Row widths = _mm512_set1_epi64(static_cast<long long>(codes.lines[c][y]));
         const Row begins = _mm512_set1_epi64(static_cast<long long>(lines.begins[c][y]));
-        row = pick(fields(widths, begins, 0), payload);
+        row = pick(picks(widths, begins, 0), payload);
         return payload + lines.ends[c][y];
     }
     static PENSTOCK_INLINE const std::uint8_t* unpack_low_bits(const std::uint8_t* payload, std::uint64_t codes,
@@ -172,8 +177,8 @@ struct Avx512 {
         const __m128i widths = _mm_shuffle_epi8(_mm_load_si128(reinterpret_cast<const __m128i*>(kLookup.dense_width)),
                                                 _mm_cvtsi64_si128(static_cast<long long>(codes)));
         const std::uint64_t ends = static_cast<std::uint64_t>(_mm_cvtsi128_si64(widths)) * kOnes;  // running sums
-        const Fields f =
-            fields(_mm512_broadcastq_epi64(widths), _mm512_set1_epi64(static_cast<long long>(ends << 8)), ends >> 56);
+        const Picks f =
+            picks(_mm512_broadcastq_epi64(widths), _mm512_set1_epi64(static_cast<long long>(ends << 8)), ends >> 56);
         for (std::uint32_t r = 0; r < num_rows; ++r, payload += f.row_bytes) store(rows[r], pick(f, payload));
         return payload;
     }

@@ -57,7 +57,7 @@ PENSTOCK_INLINE std::uint64_t decode_control(ByteView control, std::uint32_t lin
             const Row chunk_codes = Vector::running_lines(Vector::unzigzag(values[p]), above[p]);
             worst = Vector::worse(worst, chunk_codes, static_cast<std::uint8_t>(highest));
             above[p] = Vector::last_line(chunk_codes);
-            Vector::store(reinterpret_cast<std::uint8_t*>(&codes.lines[p][chunk * kChunkLines]), chunk_codes);
+            Vector::store_in_order(reinterpret_cast<std::uint8_t*>(&codes.lines[p][chunk * kChunkLines]), chunk_codes);
         }
     }
     return Vector::is_bad(worst, static_cast<std::uint8_t>(highest)) ? kBadControl : position;
@@ -74,42 +74,40 @@ PENSTOCK_INLINE std::uint64_t decode_control(std::uint32_t planes, ByteView cont
     }
 }
 
-/// Rebuilds the four rows of a group from their zigzag residuals; `above` goes on to the last of them.
-template <typename Vector, typename Row = typename Vector::Row>
-PENSTOCK_INLINE void predict_rows(unsigned mode, Row (&rows)[kGroupRows], Row& above) {
-    const auto gradient = [&](auto&& weaken) {
-        for (Row& row : rows) {
-            const Row sum = Vector::running_sum(Vector::unzigzag(row));
-            const Row f = weaken(above);
-            const Row offset = Vector::first(Vector::sub(above, f));
-            row = above = Vector::add(Vector::add(sum, f), offset);
+/// Rebuilds the four rows of a group: `residuals(r)` gives the zigzag residuals of row r, `above` goes on to the last
+/// row.
+template <typename Vector, typename Residuals, typename Row = typename Vector::Row>
+PENSTOCK_INLINE void predict_rows(unsigned mode, Residuals&& residuals, Row& above, std::uint8_t (*out)[kLanes]) {
+    Row t = above;
+    const auto rebuild = [&](auto&& predict) {
+#pragma GCC unroll 4
+        for (std::uint32_t r = 0; r < kGroupRows; ++r) {
+            t = predict(Vector::unzigzag(residuals(r)));
+            Vector::store(out[r], t);
         }
     };
+    const auto gradient = [&](auto&& weaken) {
+        rebuild([&](Row e) {
+            const Row f = weaken(t);
+            return Vector::add(Vector::add(Vector::running_sum(e), f), Vector::first(Vector::sub(t, f)));
+        });
+    };
     switch (mode) {
-        case 0:
-            for (Row& row : rows) row = above = Vector::add(Vector::unzigzag(row), above);
-            break;
-        case 1:
-            for (Row& row : rows) row = above = Vector::add(Vector::unzigzag(row), Vector::smooth(above));
-            break;
-        case 2:
-            for (Row& row : rows) {
-                row = above = Vector::add(Vector::running_sum(Vector::unzigzag(row)), Vector::first(above));
-            }
-            break;
-        case 3:
-            for (Row& row : rows) row = above = Vector::add(Vector::running_sum(Vector::unzigzag(row)), above);
-            break;
-        case 4: gradient([](Row t) { return Vector::half(t); }); break;
-        case 5: gradient([](Row t) { return Vector::smooth(t); }); break;
-        case 6: gradient([](Row t) { return Vector::half(Vector::smooth(t)); }); break;
+        case 0: rebuild([&](Row e) { return Vector::add(e, t); }); break;
+        case 1: rebuild([&](Row e) { return Vector::add(e, Vector::smooth(t)); }); break;
+        case 2: rebuild([&](Row e) { return Vector::add(Vector::running_sum(e), Vector::first(t)); }); break;
+        case 3: rebuild([&](Row e) { return Vector::add(Vector::running_sum(e), t); }); break;
+        case 4: gradient([](Row v) { return Vector::half(v); }); break;
+        case 5: gradient([](Row v) { return Vector::smooth(v); }); break;
+        case 6: gradient([](Row v) { return Vector::half(Vector::smooth(v)); }); break;
         default:
-            gradient([](Row t) {
-                const Row a = Vector::smooth(t);
+            gradient([](Row v) {
+                const Row a = Vector::smooth(v);
                 return Vector::sub(a, Vector::quarter(a));
             });
             break;
     }
+    above = t;
 }
 
 /// Undoes the colour transform: planes in, red, green and blue out.
@@ -141,7 +139,7 @@ struct TileState {
     Codes codes;
     typename Vector::Lines lines;  ///< fast: what the path makes of the codes before it unpacks rows
     Row above[kMaxPlanes];         ///< by coded plane
-    alignas(64) std::uint8_t residuals[kMaxPlanes][kGroupRows][kLanes];  ///< by coded plane: the group's fields
+    alignas(64) std::uint8_t residuals[kMaxPlanes][kGroupRows][kLanes];  ///< dense, by coded plane: the group's fields
     alignas(64) std::uint8_t rows[kMaxPlanes][kGroupRows][kLanes];       ///< by plane: the group's samples
     std::uint8_t plane_of[kMaxPlanes];                                   ///< coded plane -> plane
     std::uint32_t num_coded = 0;
@@ -219,26 +217,36 @@ PENSTOCK_INLINE unsigned mode_at(const TileJob& job, std::uint32_t index) {
     return (job.parts.modes[index >> 1] >> ((index & 1) * 4)) & 15;
 }
 
-/// Fields are unpacked for all planes of a group before the first of them is loaded here: a vector that is loaded soon
-/// after the narrower stores it consists of would wait for them.
 template <typename Vector>
-PENSTOCK_INLINE void load_residuals(const TileState<Vector>& state, std::uint32_t c,
-                                    typename Vector::Row (&rows)[kGroupRows]) {
-    for (std::uint32_t r = 0; r < kGroupRows; ++r) rows[r] = Vector::load(state.residuals[c][r]);
+using GroupFields = typename Vector::Fields[kGroupRows];
+
+/// Unpacks the fields of a plane's group; gives where the next ones begin.
+template <typename Vector>
+PENSTOCK_INLINE const std::uint8_t* unpack_group(const TileState<Vector>& state, std::uint32_t group,
+                                                 std::uint32_t num_rows, std::uint32_t c, const std::uint8_t* payload,
+                                                 GroupFields<Vector>& fields) {
+    for (std::uint32_t r = 0; r < kGroupRows; ++r) {
+        if (r >= num_rows) {
+            Vector::clear(fields[r]);  // lines past the bottom have codes, but no fields
+            continue;
+        }
+        payload = Vector::unpack_row(payload, state.codes, state.lines, c, group * kGroupRows + r, fields[r]);
+    }
+    return payload;
 }
 
-template <typename Vector>
-PENSTOCK_INLINE void finish_rows(const TileJob& job, TileState<Vector>& state, std::uint32_t group, std::uint32_t c,
-                                 typename Vector::Row (&rows)[kGroupRows]) {
-    std::uint8_t (*out)[kLanes] = state.rows[state.plane_of[c]];
-    predict_rows<Vector>(mode_at(job, group * state.num_coded + c), rows, state.above[c]);
-    for (std::uint32_t r = 0; r < kGroupRows; ++r) Vector::store(out[r], rows[r]);
+template <typename Vector, typename Residuals>
+PENSTOCK_INLINE void predict_group(const TileJob& job, TileState<Vector>& state, std::uint32_t group, std::uint32_t c,
+                                   Residuals&& residuals) {
+    predict_rows<Vector>(mode_at(job, group * state.num_coded + c), residuals, state.above[c],
+                         state.rows[state.plane_of[c]]);
 }
 
 /// A plane's payload in a group is at most 4 rows x 64 bytes, which kTileSlack covers: one check for each of them.
+/// Fields that a path stores piece by piece are not loaded before those of all planes are there: a vector that is
+/// loaded soon after the narrower stores it consists of would wait for them. Others go on in registers.
 template <typename Vector>
 PENSTOCK_INLINE TileFault decode_fast(const TileJob& job, TileState<Vector>& state) {
-    using Row = typename Vector::Row;
     const std::uint64_t end = decode_control<Vector>(state.num_coded, job.parts.control, job.shape.height,
                                                      highest_code(Profile::fast, 1), state.codes);
     if (end == kBadControl) return TileFault::code;
@@ -249,15 +257,19 @@ PENSTOCK_INLINE TileFault decode_fast(const TileJob& job, TileState<Vector>& sta
     const std::uint32_t groups = job.shape.groups();
     for (std::uint32_t group = 0; group < groups; ++group) {
         const std::uint32_t num_rows = rows_of_group(job, group);
+        [[maybe_unused]] GroupFields<Vector> stored[Vector::kFieldsInMemory ? kMaxPlanes : 1];
         for (std::uint32_t c = 0; c < state.num_coded; ++c) {
             if (payload > payload_end) return TileFault::payload;
-            Row rows[kGroupRows];
-            for (std::uint32_t r = 0; r < kGroupRows; ++r) {
-                rows[r] = Vector::zero();
-                if (r >= num_rows) continue;  // lines past the bottom have codes, but no fields
-                payload = Vector::unpack_row(payload, state.codes, state.lines, c, group * kGroupRows + r, rows[r]);
+            if constexpr (Vector::kFieldsInMemory) {
+                payload = unpack_group(state, group, num_rows, c, payload, stored[c]);
+            } else {
+                GroupFields<Vector> fields;
+                payload = unpack_group(state, group, num_rows, c, payload, fields);
+                predict_group(job, state, group, c, [&](std::uint32_t r) { return Vector::row_of(fields[r]); });
             }
-            finish_rows(job, state, group, c, rows);
+        }
+        for (std::uint32_t c = 0; Vector::kFieldsInMemory && c < state.num_coded; ++c) {
+            predict_group(job, state, group, c, [&](std::uint32_t r) { return Vector::row_of(stored[c][r]); });
         }
         store_group(job, state, group, num_rows);
     }
@@ -303,14 +315,14 @@ PENSTOCK_INLINE std::uint32_t count_sparse(const Codes& codes, std::uint32_t pla
     return count;
 }
 
-/// Adds quotient x 2^k to each lane.
+/// Adds quotient x step to each lane of row r.
 template <typename Vector, typename Row = typename Vector::Row>
-PENSTOCK_INLINE void add_quotients(Row (&rows)[kGroupRows], const Quotients& quotients, std::uint64_t codes) {
-    Row step = Vector::rice_steps(codes);
+PENSTOCK_INLINE Row add_quotients(Row row, const Quotients& quotients, std::uint32_t r, Row step) {
     for (const auto& digit : quotients.digits) {
-        for (std::uint32_t r = 0; r < kGroupRows; ++r) rows[r] = Vector::add_where(rows[r], digit[r], step);
+        row = Vector::add_where(row, digit[r], step);
         step = Vector::add(step, step);
     }
+    return row;
 }
 
 /// A group's payload and its unary levels (14 x 256 bits) stay within kTileSlack of a position that was checked.
@@ -346,11 +358,12 @@ PENSTOCK_INLINE TileFault decode_dense(const TileJob& job, TileState<Vector>& st
         }
         for (std::uint32_t c = 0; is_long && c < state.num_coded; ++c) read_long_quotients(unary[c]);
         for (std::uint32_t c = 0; c < state.num_coded; ++c) {
-            Row rows[kGroupRows];
-            load_residuals(state, c, rows);
-            add_quotients<Vector>(rows, finish_quotients(unary[c], state.unary_position[c]),
-                                  state.codes.lines[c][group]);
-            finish_rows(job, state, group, c, rows);
+            const Quotients quotients = finish_quotients(unary[c], state.unary_position[c]);
+            const Row step = Vector::rice_steps(state.codes.lines[c][group]);
+            const auto residuals = [&](std::uint32_t r) {
+                return add_quotients<Vector>(Vector::load(state.residuals[c][r]), quotients, r, step);
+            };
+            predict_group(job, state, group, c, residuals);
         }
         store_group(job, state, group, num_rows);
     }

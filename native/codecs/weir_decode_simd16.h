@@ -130,7 +130,7 @@ PENSTOCK_INLINE std::uint64_t add_quotients16(Row16 (&rows)[kGroupRows], const s
     }
     for (std::uint32_t r = 0; r < kGroupRows; ++r) {
         alignas(64) std::uint8_t quotients[kLanes];
-        Vector::store(quotients, counts[r]);
+        Vector::store_in_order(quotients, counts[r]);
         for (std::uint32_t b = 0; b < kBlocks; ++b) {
             const std::uint32_t k = (widths >> (8 * b)) & 15;  // raw blocks have no quotients: 16 may read as 0
             for (std::uint32_t j = b * kBlockLanes; j < (b + 1) * kBlockLanes; ++j) {
