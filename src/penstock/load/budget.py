@@ -1,0 +1,93 @@
+"""Memory: what a loader needs to work, and what it may take. Pure arithmetic."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from penstock.errors import ArgumentError
+from penstock.units import bytes_text
+
+MIB = 2**20
+MOST_READ_BYTES = 64 * MIB  # under way; a fast disk needs a few MB, a slow one never more
+LEAST_READ_BYTES = MIB
+READ_SLACK = 8192  # of direct reads: their grid, before and behind
+PREFETCHED_SAMPLES = 64
+LEAST_DEPTH = 3
+UNKNOWN_PIXEL_BYTES = 256 * MIB  # of an image whose header nobody has read: 85 megapixels in RGB
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """What the data and the wishes ask for."""
+
+    batch_size: int
+    threads: int
+    sample_bytes: int | None
+    """Of one sample of a batch; None if only decoding will tell."""
+    largest_read_bytes: int
+    largest_pixel_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How the memory is shared out. The parts add up to at most what was given."""
+
+    read_bytes: int
+    scratch_bytes: int
+    batch_bytes: int
+    """Of one batch; 0 if only decoding will tell."""
+    depth: int
+    """Batches under way or waiting to be taken."""
+
+    @property
+    def idle_bytes(self) -> int:
+        """Batches given back and kept for the next one."""
+        return self.batch_bytes or 64 * MIB
+
+    @property
+    def working_bytes(self) -> int:
+        """Everything but what the user holds."""
+        return self.read_bytes + self.scratch_bytes + self.batch_bytes * self.depth + self.idle_bytes
+
+
+def plan_budget(demand: Demand, memory: int) -> Budget:
+    """Share out `memory` bytes; 0 means: what working well takes, and no cache.
+
+    Too little is refused with the least that would do.
+    """
+    batch_bytes = demand.batch_size * (demand.sample_bytes or 0)
+    depth = max(LEAST_DEPTH, -(-PREFETCHED_SAMPLES // demand.batch_size) + 1)
+    least_read = max(LEAST_READ_BYTES, demand.largest_read_bytes + READ_SLACK)
+    most_read = max(least_read, MOST_READ_BYTES)
+    one_scratch = demand.largest_pixel_bytes
+    if memory == 0:
+        scratch = (one_scratch if one_scratch is not None else UNKNOWN_PIXEL_BYTES) * demand.threads
+        return Budget(most_read, scratch, batch_bytes, depth)
+    # One batch on its way and one given back: below that nothing moves.
+    least = Budget(least_read, one_scratch or MIB, batch_bytes, 1)
+    if memory < least.working_bytes:
+        raise ArgumentError(
+            f"{bytes_text(memory)} of memory is less than what batches of {demand.batch_size} take",
+            where="memory",
+            fix=f"give at least {least.working_bytes} bytes ({bytes_text(least.working_bytes)}), or smaller batches",
+            code=100,
+        )
+    return _grow(least, memory, demand, depth, most_read)
+
+
+def _grow(least: Budget, memory: int, demand: Demand, depth: int, most_read: int) -> Budget:
+    """Beyond the least: first a second batch, then every thread its scratch, then reads, then depth."""
+    spare = memory - least.working_bytes
+    batch = least.batch_bytes
+    extra_depth = min(depth - 1, 1, spare // batch) if batch else depth - 1
+    spare -= extra_depth * batch
+    if demand.largest_pixel_bytes is not None:
+        scratch = min(spare, demand.largest_pixel_bytes * (demand.threads - 1))
+    else:
+        scratch = min(spare // 2, UNKNOWN_PIXEL_BYTES * demand.threads)
+    spare -= scratch
+    reads = min(spare // 2, most_read - least.read_bytes)
+    spare -= reads
+    if batch:
+        extra_depth += min(depth - 1 - extra_depth, spare // batch)
+    return Budget(least.read_bytes + reads, least.scratch_bytes + scratch, batch, 1 + extra_depth)

@@ -1,0 +1,129 @@
+"""A built dataset as samples: columns of its index become the native table's."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from penstock import _native
+from penstock.codecs import parse_format
+from penstock.errors import ArgumentError, DatasetError
+from penstock.load.samples import Samples, as_folder, pack_names
+from penstock.records import Dataset, Field, Locations
+
+LOADED_ROLES = ("image", "mask", "depth")
+
+
+def open_dataset(path: str | os.PathLike[str], fields: Sequence[str] | None = None) -> Samples:
+    """The samples of a dataset, with these image fields (by default the picture and all masks of it)."""
+    dataset = Dataset(path)
+    chosen = _chosen_fields(dataset, fields)
+    locations = [dataset.locations(field.name) for field in chosen]
+    codecs = list(dict.fromkeys(_codec_of(text) for found in locations for text in found.formats))
+    names, name_ends = pack_names([os.fsencode(file) for file in locations[0].shard_files])
+    table = _native.SampleTable(as_folder(path), names, name_ends, len(locations[0]), codecs)
+    for field, found in zip(chosen, locations, strict=True):
+        _add_field(table, field, found, codecs, str(path))
+    splits, split_names = _splits(dataset)
+    return Samples(
+        place=str(path),
+        num_samples=len(locations[0]),
+        table=table,
+        image_fields=tuple(field.name for field in chosen),
+        scalars=_scalars(dataset, fields),
+        formats=locations[0].format,
+        splits=splits,
+        split_names=split_names,
+        largest_read_bytes=_largest_record(locations),
+        largest_pixel_bytes=max(int(_pixel_bytes(found).max()) for found in locations),
+        fingerprint=dataset.fingerprint,
+        lanes=dataset.manifest.lanes,
+    )
+
+
+def _chosen_fields(dataset: Dataset, names: Sequence[str] | None) -> list[Field]:
+    known = {field.name: field for field in dataset.fields if field.role in LOADED_ROLES}
+    if names is None:
+        return [known["image"], *(field for name, field in known.items() if name != "image")]
+    columns = {field.name for field in dataset.fields if not field.is_image}
+    for name in names:
+        if name not in known and name not in columns:
+            fix = f"choose among {', '.join([*known, *sorted(columns)])}"
+            raise ArgumentError(f"the dataset has no field {name!r}", where="fields", fix=fix, code=100)
+    return [known["image"], *(known[name] for name in names if name in known and name != "image")]
+
+
+def _add_field(table: _native.SampleTable, field: Field, found: Locations, codecs: list[str], place: str) -> None:
+    absent = np.flatnonzero(found.shard < 0)
+    if len(absent):
+        raise DatasetError(
+            f"{len(absent)} samples have no {field.name} (sample {absent[0]} is the first)",
+            where=place,
+            fix=f"leave {field.name!r} out of `fields`, or build without these samples",
+            code=240,
+        )
+    if found.segments is not None:
+        raise DatasetError(
+            f"records of {field.name} are interleaved, which this version does not load",
+            where=place,
+            fix="build it with a format that is not interleaved",
+            code=240,
+        )
+    numbers = np.array([codecs.index(_codec_of(text)) for text in found.formats], np.uint8)
+    table.add_field(
+        field.role != "image",
+        found.shard.astype(np.uint32),
+        found.offset.astype(np.uint64),
+        found.length.astype(np.uint64),
+        found.checksum,
+        numbers[found.format],
+    )
+
+
+def _codec_of(format: str) -> str:
+    name = parse_format(format).codec
+    if name not in _native.codec_names():
+        raise ArgumentError(
+            f"format '{format}' is decoded in Python, which a loader does not",
+            where="format",
+            fix="build the dataset with native formats: `penstock build --mix …`",
+            code=100,
+        )
+    return name
+
+
+def _pixel_bytes(found: Locations) -> npt.NDArray[np.int64]:
+    samples = found.width.astype(np.int64) * found.height * np.maximum(found.channels, 3)
+    return np.asarray(samples * np.where(found.bits > 8, 2, 1))
+
+
+def _largest_record(locations: Sequence[Locations]) -> int:
+    begin = np.minimum.reduce([found.offset for found in locations])
+    end = np.maximum.reduce([found.offset + found.length for found in locations])
+    return int((end - begin).max())
+
+
+def _splits(dataset: Dataset) -> tuple[npt.NDArray[np.int16], tuple[str, ...]]:
+    count, names = dataset.manifest.num_samples, dataset.splits
+    if not names:
+        return np.full(count, -1, np.int16), ()
+    found = np.asarray(dataset.column("split").to_numpy(zero_copy_only=False))
+    numbers = np.full(count, -1, np.int16)
+    for number, name in enumerate(names):
+        numbers[found == name] = number
+    return numbers, names
+
+
+def _scalars(dataset: Dataset, names: Sequence[str] | None) -> dict[str, npt.NDArray[np.generic]]:
+    """Columns of numbers. Texts and lists stay in the index, where `dataset.column` finds them by id."""
+    found: dict[str, npt.NDArray[np.generic]] = {}
+    for field in dataset.fields:
+        if field.is_image or (names is not None and field.name not in names):
+            continue
+        column = np.asarray(dataset.column(field.name).to_numpy(zero_copy_only=False))
+        if column.dtype.kind in "biuf":
+            found[field.name] = column
+    return found

@@ -1,0 +1,153 @@
+"""One epoch under way: batches are asked for ahead of their turn, waited for in order, and handed over."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from penstock import _native
+from penstock.load.failures import Failure, FailureLog, substitutes
+from penstock.load.samples import Samples
+from penstock.order import Batches, Order
+
+BatchDict = dict[str, Any]
+"""Arrays by field; a list of arrays where samples have different shapes."""
+MOST_SUBSTITUTIONS = 8
+
+
+@dataclass
+class Progress:
+    """What a loader has handed out so far, over all epochs."""
+
+    num_batches: int = 0
+    num_samples: int = 0
+    wait_seconds: float = 0.0
+    """How long the consumer waited for batches."""
+    run_seconds: float = 0.0
+    """From asking for the first batch to the last one handed out, over the epochs."""
+
+
+class Delivery(Iterator[BatchDict]):
+    """Iterates over the rest of an epoch. `delivered` samples of it are out, on all ranks together."""
+
+    def __init__(
+        self,
+        pipeline: _native.Pipeline,
+        samples: Samples,
+        order: Order,
+        batches: Batches,
+        epoch: int,
+        depth: int,
+        log: FailureLog,
+        progress: Progress,
+    ) -> None:
+        self.epoch = epoch
+        self.batches = batches
+        self.delivered = batches.start
+        self._pipeline = pipeline
+        self._samples = samples
+        self._order = order
+        self._positions = order.epoch(epoch)
+        self._depth = depth
+        self._log = log
+        self._progress = progress
+        self._pending: deque[tuple[_native.Batch, npt.NDArray[np.uint64]]] = deque()
+        self._num_submitted = 0
+        self._num_taken = 0
+        self._since = perf_counter()
+        self._submit()
+
+    def __next__(self) -> BatchDict:
+        self._submit()
+        if not self._pending:
+            raise StopIteration
+        batch, ids = self._pending.popleft()
+        try:
+            began = perf_counter()
+            self._pipeline.wait(batch)
+            failures = batch.failures()
+            found = self._mend(batch, ids, failures) if failures else self._collect(batch, ids)
+            ended = perf_counter()
+        except BaseException:
+            self.cancel()
+            raise
+        self._num_taken += 1
+        self.delivered = self.batches.edge(self._num_taken)
+        self._account(len(found["id"]), ended - began, ended)
+        return found
+
+    def cancel(self) -> None:
+        """Give up what is under way."""
+        for batch, _ in self._pending:
+            batch.cancel()
+        self._pending.clear()
+        self._num_submitted = self.batches.num_batches
+
+    def _submit(self) -> None:
+        while len(self._pending) < self._depth and self._num_submitted < self.batches.num_batches:
+            positions = self.batches.positions(self._num_submitted)
+            ids = self._positions.at(np.arange(positions.start, positions.stop, positions.step)).astype(np.uint64)
+            self._pending.append((self._pipeline.submit(ids, self._order.seed, self.epoch), ids))
+            self._num_submitted += 1
+
+    def _collect(self, batch: _native.Batch, ids: npt.NDArray[np.uint64]) -> BatchDict:
+        found: BatchDict = {name: batch.pixels(index) for index, name in enumerate(self._samples.image_fields)}
+        rows = ids.astype(np.int64)
+        for name, column in self._samples.scalars.items():
+            found[name] = column[rows]
+        found["id"] = rows
+        if self._log.policy.on_error == "replace":
+            found["valid"] = np.ones(len(rows), bool)
+        return found
+
+    def _mend(
+        self,
+        batch: _native.Batch,
+        ids: npt.NDArray[np.uint64],
+        failures: list[tuple[int, int, int, str, str, str, int]],
+    ) -> BatchDict:
+        """A batch with failed samples, as the policy wants it."""
+        failed = [Failure.of(failure) for failure in failures]
+        self._log.add(failed)
+        positions = [failure.position for failure in failed]
+        if self._log.policy.on_error == "skip":
+            batch.drop(positions)
+            return self._collect(batch, np.delete(ids, positions))
+        found_ids = self._substitute(batch, ids.copy(), failed)
+        found = self._collect(batch, found_ids)
+        valid = np.ones(len(ids), bool)
+        valid[positions] = False
+        found["valid"] = valid
+        return found
+
+    def _substitute(
+        self, batch: _native.Batch, ids: npt.NDArray[np.uint64], failed: list[Failure]
+    ) -> npt.NDArray[np.uint64]:
+        wanted = {failure.position: failure.id for failure in failed}
+        for attempt in range(MOST_SUBSTITUTIONS):
+            positions = [failure.position for failure in failed]
+            replaced = [wanted[position] for position in positions]
+            chosen = substitutes(self._order.selection, self._order.seed, self.epoch, replaced, attempt)
+            ids[positions] = chosen
+            self._pipeline.resubmit(batch, positions, chosen.astype(np.uint64))
+            self._pipeline.wait(batch)
+            failures = batch.failures()
+            if not failures:
+                return ids
+            failed = [Failure.of(failure) for failure in failures]
+            self._log.add(failed)
+        raise failed[0].error
+
+    def _account(self, num_samples: int, waited: float, now: float) -> None:
+        progress = self._progress
+        progress.num_batches += 1
+        progress.num_samples += num_samples
+        progress.wait_seconds += waited
+        progress.run_seconds += now - self._since
+        self._since = now

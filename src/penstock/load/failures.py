@@ -1,0 +1,75 @@
+"""Samples that could not be had: as exceptions, as counts, and what stands in for them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from penstock import _native
+from penstock.errors import ArgumentError, CodecError, DatasetError, PenstockError, StorageError
+from penstock.load.options import ErrorPolicy
+from penstock.load.samples import Ids
+
+KEPT_ERRORS = 20
+SUBSTITUTES = 0x5B571  # the stream of random numbers that chooses them
+FAMILIES: dict[int, type[PenstockError]] = {1: ArgumentError, 2: DatasetError, 3: CodecError, 4: StorageError}
+
+NativeFailure = tuple[int, int, int, str, str, str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """One sample that failed."""
+
+    position: int
+    """In its batch."""
+    id: int
+    error: PenstockError
+
+    @classmethod
+    def of(cls, native: NativeFailure) -> Failure:
+        """As the pipeline tells it."""
+        position, sample, code, what, where, fix, errno = native
+        error = FAMILIES.get(code // 100, PenstockError)(what, where=f"sample {sample}, {where}", fix=fix, code=code)
+        if errno and isinstance(error, OSError):
+            error.errno = errno
+        return cls(position, sample, error)
+
+
+@dataclass
+class FailureLog:
+    """Counts what failed over a loader's life, and says when it is too much."""
+
+    policy: ErrorPolicy
+    num_errors: int = 0
+    """A sample counts every time it fails."""
+    samples: set[int] = field(default_factory=set)
+    """Each of them counts once towards `max_errors`."""
+    kept: list[Failure] = field(default_factory=list)
+
+    def add(self, failures: list[Failure]) -> None:
+        """Take note; raise if the policy says so."""
+        for failure in failures:
+            self.num_errors += 1
+            if failure.id not in self.samples and len(self.kept) < KEPT_ERRORS:
+                self.kept.append(failure)
+            self.samples.add(failure.id)
+        first = failures[0].error
+        if self.policy.on_error == "raise":
+            raise first
+        if len(self.samples) > self.policy.max_errors:
+            raise PenstockError(
+                f"{len(self.samples)} samples failed, more than max_errors={self.policy.max_errors}",
+                where=first.where,
+                fix="repair or remove them (stats()['errors'] lists the first ones), or raise max_errors",
+                code=530,
+            ) from first
+
+
+def substitutes(selection: Ids, seed: int, epoch: int, failed: list[int], attempt: int) -> Ids:
+    """Samples in place of failed ones: a function of (seed, epoch, id) and of how often one was sought before."""
+    number = ((epoch << 8) | attempt) & 0xFFFFFFFF
+    blocks = (_native.random_block(seed, sample, SUBSTITUTES, number) for sample in failed)
+    picks = [((block[0] << 32) | block[1]) % len(selection) for block in blocks]
+    return selection[np.array(picks, np.int64)]

@@ -1,0 +1,128 @@
+"""A plain image folder, with no build: its listing is kept in the user's cache directory, never beside the images."""
+
+from __future__ import annotations
+
+import io
+import os
+from hashlib import blake2b
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from penstock import _native
+from penstock.errors import StorageError
+from penstock.load.samples import Samples, as_folder, pack_names
+from penstock.records.folder import list_folder
+from penstock.storage import make_folders, read_file, write_file
+from penstock.types import OnProgress, no_progress
+
+VERSION = 1
+Arrays = dict[str, npt.NDArray[np.generic]]
+
+
+def open_folder(folder: str | os.PathLike[str], on_progress: OnProgress = no_progress) -> Samples:
+    """The images of a folder as samples. Lists it once; later only its folders' times are looked at."""
+    place = Path(folder).absolute()
+    kept = _kept_path(place)
+    arrays = _read_kept(kept)
+    if arrays is None or not _is_current(place, arrays):
+        arrays = _list(place, on_progress)
+        _keep(kept, arrays)
+    return _samples(place, arrays)
+
+
+def _list(place: Path, on_progress: OnProgress) -> Arrays:
+    listing = list_folder(place, on_progress)
+    names, name_ends = pack_names([os.fsencode(key) for key in listing.keys])
+    folders, folder_ends = pack_names(listing.folders)
+    splits, split_names = _numbered(listing.splits)
+    return {
+        "version": np.array(VERSION),
+        "names": names,
+        "name_ends": name_ends,
+        "sizes": listing.sizes,
+        "labels": listing.labels.astype(np.int64),
+        "has_classes": np.array(bool(listing.classes)),
+        "splits": splits,
+        "split_names": np.array(split_names, dtype=np.str_),
+        "folders": folders,
+        "folder_ends": folder_ends,
+        "folder_times": listing.folder_times,
+    }
+
+
+def _numbered(splits: list[str | None]) -> tuple[npt.NDArray[np.int16], list[str]]:
+    names = sorted({split for split in splits if split is not None})
+    number: dict[str | None, int] = {name: index for index, name in enumerate(names)}
+    return np.array([number.get(split, -1) for split in splits], np.int16), names
+
+
+def _samples(place: Path, arrays: Arrays) -> Samples:
+    sizes = arrays["sizes"].astype(np.int64)
+    table = _native.SampleTable(
+        as_folder(place), arrays["names"].astype(np.uint8), arrays["name_ends"].astype(np.uint64), len(sizes), []
+    )
+    table.add_field()
+    return Samples(
+        place=str(place),
+        num_samples=len(sizes),
+        table=table,
+        image_fields=("image",),
+        scalars={"label": arrays["labels"]} if arrays["has_classes"] else {},
+        formats=np.zeros(len(sizes), np.uint8),
+        splits=arrays["splits"].astype(np.int16),
+        split_names=tuple(str(name) for name in arrays["split_names"]),
+        largest_read_bytes=int(sizes.max()),
+        largest_pixel_bytes=None,
+        fingerprint=_fingerprint(arrays),
+    )
+
+
+def _fingerprint(arrays: Arrays) -> str:
+    """Of the keys: the order of a folder is the order of its names."""
+    digest = blake2b(digest_size=12)
+    digest.update(np.ascontiguousarray(arrays["names"]).data)
+    digest.update(np.ascontiguousarray(arrays["name_ends"]).data)
+    return digest.hexdigest()
+
+
+def _is_current(place: Path, arrays: Arrays) -> bool:
+    """Whether no folder was changed since: a file that comes, goes or is renamed changes its folder's time."""
+    text = arrays["folders"].tobytes()
+    ends = [0, *arrays["folder_ends"].tolist()]
+    root = as_folder(place)
+    try:
+        return all(
+            os.stat(root + text[begin:end]).st_mtime_ns == time  # noqa: PTH116  # bytes: not every name is UTF-8
+            for (begin, end), time in zip(pairwise(ends), arrays["folder_times"].tolist(), strict=True)
+        )
+    except OSError:
+        return False
+
+
+def _kept_path(place: Path) -> Path:
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    name = blake2b(os.fsencode(place), digest_size=16).hexdigest()
+    return Path(home) / "penstock" / "listings" / f"{name}.npz"
+
+
+def _read_kept(path: Path) -> Arrays | None:
+    """None if there is none, or none that can be used: it is only a shortcut."""
+    try:
+        with np.load(io.BytesIO(read_file(path)), allow_pickle=False) as found:
+            arrays = dict(found)
+        return arrays if int(arrays["version"]) == VERSION else None
+    except (StorageError, OSError, ValueError, KeyError):
+        return None
+
+
+def _keep(path: Path, arrays: Arrays) -> None:
+    content = io.BytesIO()
+    np.savez(content, **arrays)  # type: ignore[arg-type]  # none of them is called `allow_pickle`
+    try:
+        make_folders(path.parent)
+        write_file(path, content.getvalue())
+    except StorageError:
+        return  # a read-only home: the folder will be listed again

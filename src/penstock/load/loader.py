@@ -1,0 +1,262 @@
+"""`Loader`: from a folder or dataset to batches of NumPy arrays."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import Any
+
+from penstock import _native
+from penstock.errors import ArgumentError, PenstockError
+from penstock.load.budget import Budget, Demand, plan_budget
+from penstock.load.delivery import Delivery, Progress
+from penstock.load.failures import FailureLog
+from penstock.load.options import ErrorPolicy, ReadPolicy, check_count, take_foreign_keywords
+from penstock.load.process import FORKED, explained, refuse_worker
+from penstock.load.samples import Ids, Samples, Subset
+from penstock.load.source import open_samples
+from penstock.load.stats import stats_of
+from penstock.machine import memory as machine_memory
+from penstock.order import MOST_LANES, Batches, Order, State
+from penstock.types import OnProgress, no_progress
+from penstock.units import parse_bytes
+
+
+class Loader:
+    """Batches of a dataset or of a plain image folder, epoch after epoch.
+
+    A batch is a dict of arrays: `image`, `id` (the sample's row in the index), `label` and what else there is. Every
+    `iter()` starts the next epoch. The order is a function of (seed, epoch, dataset): the same on any number of threads
+    and ranks. Threads and memory are the node's, shared by its ranks.
+
+    >>> import pathlib, tempfile, penstock
+    >>> import numpy as np
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> for number in range(3):
+    ...     data = penstock.encode(np.full((4, 5, 3), number, np.uint8), "png")
+    ...     _ = pathlib.Path(folder.name, f"{number}.png").write_bytes(data)
+    >>> with Loader(folder.name, batch_size=2, seed=0) as loader:
+    ...     [batch["image"].shape for batch in loader]
+    [(2, 4, 5, 3), (1, 4, 5, 3)]
+    >>> folder.cleanup()
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        batch_size: int = 1,
+        seed: int = 0,
+        memory: int | str | None = None,
+        split: str | None = None,
+        subset: Subset | None = None,
+        shuffle: bool = True,
+        drop_last: bool = False,
+        threads: int = 0,
+        cache: str = "system",
+        decode: str = "exact",
+        channels: str = "RGB",
+        verify: str = "first",
+        on_error: str = "raise",
+        max_errors: int = 100,
+        rank: int = 0,
+        world_size: int = 1,
+        fields: Sequence[str] | None = None,
+        as_tuple: Sequence[str] | None = None,
+        on_progress: OnProgress = no_progress,
+        **foreign: object,
+    ) -> None:
+        take_foreign_keywords(foreign)
+        check_count("batch_size", batch_size, 1)
+        check_count("threads", threads, 0)
+        refuse_worker()
+        self.batch_size = batch_size
+        self.drop_last = drop_last
+        self.rank = rank
+        self.world_size = world_size
+        self._log = FailureLog(ErrorPolicy(on_error, max_errors))
+        self._progress = Progress()
+        self._delivery: Delivery | None = None
+        self._samples = open_samples(path, fields, on_progress)
+        self._order = _order_of(self._samples, self._samples.select(split, subset), seed, shuffle)
+        self._as_tuple = self._checked_fields(as_tuple)
+        self._next = State.of(self._order, 0, 0, self._samples.fingerprint)
+        self._batches(0)  # refuses ranks that would get no sample
+        options = ReadPolicy(cache, verify, decode, channels).native()
+        options.num_threads = threads or max(1, _native.usable_cores() // _local_world_size())
+        self._budget = self._share_out(memory, options)
+        self._pipeline = _native.Pipeline(self._samples.table, options)
+
+    def __iter__(self) -> Iterator[Any]:
+        """Start the next epoch, or go on where a loaded state stands."""
+        self._abandon()
+        start = self._next
+        with explained():
+            self._delivery = Delivery(
+                self._pipeline,
+                self._samples,
+                self._order,
+                self._batches(start.delivered),
+                start.epoch,
+                self._budget.depth,
+                self._log,
+                self._progress,
+            )
+        # What comes after a break is the next epoch, unless a state is loaded.
+        self._next = start.after(start.num_samples)
+        return self._run(self._delivery)
+
+    def __len__(self) -> int:
+        """Batches of a whole epoch, the same on every rank."""
+        return self._batches(0).num_batches
+
+    def __enter__(self) -> Loader:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        shown = f"{self._order.num_samples} samples of {self._samples.place}"
+        return f"Loader({shown}, batch_size={self.batch_size}, epoch={self.epoch})"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        raise PenstockError(
+            "a Loader cannot be sent to another process: its threads live in this one",
+            where="Loader",
+            fix="make one Loader per rank, in the rank's own process; it needs no DataLoader and no workers around it",
+            code=FORKED,
+        )
+
+    @property
+    def epoch(self) -> int:
+        """The epoch under way, or the one that the next `iter()` starts."""
+        return self._delivery.epoch if self._delivery is not None else self._next.epoch
+
+    @property
+    def dataset(self) -> Samples:
+        """What is loaded from; its `num_samples` counts all splits."""
+        return self._samples
+
+    @property
+    def sampler(self) -> Sampler:
+        """What trainers call `set_epoch` on."""
+        return Sampler(self)
+
+    def set_epoch(self, epoch: int) -> None:
+        """Let the next `iter()` start this epoch. One that a loaded state stands in goes on where it is."""
+        if self._delivery is None and self._next.epoch == epoch:
+            return
+        self._abandon()
+        self._next = State.of(self._order, epoch, 0, self._samples.fingerprint)
+
+    def state_dict(self) -> dict[str, object]:
+        """Where the loader stands, as a small JSON object: batches handed out count, those read ahead do not.
+
+        It is the same on every rank, and loads at another thread count, memory, batch size or world size.
+        """
+        return dict(self._state().to_json())
+
+    def load_state_dict(self, state: Mapping[str, object]) -> None:
+        """Go on from a state: the next `iter()` gives the rest of its epoch, exactly once."""
+        found = State.from_json(state)
+        order = found.resume(self._order, self._samples.fingerprint)
+        self._abandon()
+        self._order = order
+        self._next = found.after(found.delivered)
+
+    def stats(self) -> dict[str, object]:
+        """Where the time and the bytes went so far, over all epochs."""
+        with explained():
+            native = self._pipeline.stats()
+        return stats_of(native, self._progress, self._log, self._budget)
+
+    def close(self) -> None:
+        """Stop the threads and wait for what each of them is at. Batches handed out stay valid."""
+        self._abandon()
+        self._pipeline.close()
+
+    def _run(self, delivery: Delivery) -> Iterator[Any]:
+        names = self._as_tuple
+        while delivery is self._delivery:
+            with explained():
+                batch = next(delivery, None)
+            if batch is None:
+                self._delivery = None
+                return
+            yield batch if names is None else tuple(batch[name] for name in names)
+
+    def _state(self) -> State:
+        if self._delivery is None:
+            return self._next
+        state = State.of(self._order, self._delivery.epoch, 0, self._samples.fingerprint)
+        left = self._delivery.batches
+        is_over = self._delivery.delivered >= left.edge(left.num_batches)
+        return state.after(state.num_samples if is_over else self._delivery.delivered)
+
+    def _abandon(self) -> None:
+        if self._delivery is not None:
+            self._delivery.cancel()
+            self._delivery = None
+
+    def _batches(self, start: int) -> Batches:
+        return Batches(
+            self._order.num_samples, self.batch_size, self.rank, self.world_size, self.drop_last, start=start
+        )
+
+    def _share_out(self, memory: int | str | None, options: _native.PipelineOptions) -> Budget:
+        given = machine_memory().available_bytes // 2 if memory is None else parse_bytes(memory)
+        demand = Demand(
+            self.batch_size,
+            options.num_threads,
+            None,
+            self._samples.largest_read_bytes,
+            self._samples.largest_pixel_bytes,
+        )
+        budget = plan_budget(demand, given // _local_world_size())
+        options.read_bytes = budget.read_bytes
+        options.scratch_bytes = budget.scratch_bytes
+        options.idle_bytes = budget.idle_bytes
+        return budget
+
+    def _checked_fields(self, names: Sequence[str] | None) -> tuple[str, ...] | None:
+        if names is None:
+            return None
+        known = [*self._samples.image_fields, *self._samples.scalars, "id"]
+        for name in names:
+            if name not in known and not (name == "valid" and self._log.policy.on_error == "replace"):
+                raise ArgumentError(
+                    f"batches have no {name!r}", where="as_tuple", fix=f"choose among {', '.join(known)}", code=100
+                )
+        return tuple(names)
+
+
+class Sampler:
+    """What trainers look for on a loader: its `set_epoch` is the loader's."""
+
+    def __init__(self, loader: Loader) -> None:
+        self._loader = loader
+
+    def set_epoch(self, epoch: int) -> None:
+        """Let the next `iter()` start this epoch."""
+        self._loader.set_epoch(epoch)
+
+    def __len__(self) -> int:
+        """Samples of this rank in an epoch."""
+        batches = self._loader._batches(0)
+        return len(batches.positions(0, batches.num_batches))
+
+
+def _order_of(samples: Samples, selection: Ids | None, seed: int, shuffle: bool) -> Order:
+    if selection is not None and len(selection) == 0:
+        raise ArgumentError("no sample is left", where="subset", fix="choose at least one sample", code=100)
+    return Order(samples.formats, seed=seed, selection=selection, lanes=samples.lanes or MOST_LANES, shuffle=shuffle)
+
+
+def _local_world_size() -> int:
+    """Ranks of this node, as torchrun and its like tell them."""
+    text = os.environ.get("LOCAL_WORLD_SIZE", "")
+    return int(text) if text.isdigit() and int(text) > 0 else 1

@@ -1,0 +1,51 @@
+"""A loader in the wrong process: found out, and told what to write instead."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from penstock.errors import PenstockError
+
+FORKED = 510
+
+
+def refuse_worker() -> None:
+    """Refuse to work inside a worker of torch's DataLoader."""
+    if _in_worker():
+        raise _misplaced()
+
+
+@contextmanager
+def explained() -> Iterator[None]:
+    """What the native core says of a fork, in the loader's words."""
+    try:
+        yield
+    except PenstockError as error:
+        if error.code != FORKED:
+            raise
+        raise (_misplaced() if _in_worker() else _forked()) from None
+
+
+def _in_worker() -> bool:
+    data = sys.modules.get("torch.utils.data")  # nobody can be in a worker without having imported it
+    return data is not None and data.get_worker_info() is not None
+
+
+def _forked() -> PenstockError:
+    return PenstockError(
+        "this Loader was made before a fork; its threads do not exist in this process",
+        where="Loader",
+        fix="make the Loader after the fork, or start processes with the 'spawn' method",
+        code=FORKED,
+    )
+
+
+def _misplaced() -> PenstockError:
+    return PenstockError(
+        "a Loader works inside no DataLoader worker: it reads and decodes on threads of its own",
+        where="torch.utils.data.DataLoader",
+        fix="write `for batch in loader:` with the Loader itself, without a DataLoader around it",
+        code=FORKED,
+    )

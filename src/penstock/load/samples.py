@@ -1,0 +1,88 @@
+"""What a loader reads from, as columns: a plain folder and a built dataset look alike from here on."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from penstock import _native
+from penstock.errors import ArgumentError
+
+Ids = npt.NDArray[np.int64]
+Subset = slice | Sequence[int] | npt.NDArray[np.integer] | npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Samples by id, 0 to `num_samples` - 1."""
+
+    place: str
+    """The folder or dataset, for messages."""
+    num_samples: int
+    table: _native.SampleTable
+    image_fields: tuple[str, ...]
+    """Names of what the table decodes; the first is `image`."""
+    scalars: Mapping[str, npt.NDArray[np.generic]]
+    """Columns handed out as they are: `label` and others."""
+    formats: npt.NDArray[np.integer]
+    """Number of each sample's format; the order spreads formats evenly."""
+    splits: npt.NDArray[np.int16]
+    """Index into `split_names`; -1 without a split."""
+    split_names: tuple[str, ...]
+    largest_read_bytes: int
+    """Of one sample."""
+    largest_pixel_bytes: int | None
+    """Of one decoded sample; None if only its header will tell."""
+    fingerprint: str = ""
+    lanes: int | None = None
+    """What the manifest records."""
+
+    def select(self, split: str | None, subset: Subset | None) -> Ids | None:
+        """Ids of a split and a part of it, ascending; None means all samples."""
+        if split is None and subset is None:
+            return None
+        ids = np.arange(self.num_samples) if split is None else self._split(split)
+        return ids if subset is None else _part(ids, subset, self.num_samples)
+
+    def _split(self, split: str) -> Ids:
+        if split not in self.split_names:
+            known = ", ".join(repr(name) for name in self.split_names) or "none: leave split out"
+            raise ArgumentError(f"there is no split {split!r}", where=self.place, fix=f"splits here: {known}", code=100)
+        return np.flatnonzero(self.splits == self.split_names.index(split))
+
+
+def _part(ids: Ids, subset: Subset, num_samples: int) -> Ids:
+    """A slice counts within the split; a mask and a list speak of ids of the whole."""
+    if isinstance(subset, slice):
+        return np.sort(ids[subset])
+    chosen = np.asarray(subset)
+    if chosen.dtype == bool:
+        if len(chosen) != num_samples:
+            raise ArgumentError(
+                f"the mask has {len(chosen)} entries for {num_samples} samples",
+                where="subset",
+                fix="give one entry for every sample of the index",
+                code=100,
+            )
+        return np.asarray(ids[chosen[ids]])
+    wanted = np.unique(chosen.astype(np.int64))
+    missing = np.setdiff1d(wanted, ids)
+    if len(missing) or len(wanted) != len(chosen):
+        what = f"sample {missing[0]} is not here" if len(missing) else "a sample is listed twice"
+        raise ArgumentError(what, where="subset", fix="list ids of the split, each once", code=100)
+    return wanted
+
+
+def pack_names(names: Sequence[bytes]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint64]]:
+    """Names as one text and where each ends, as the native table wants them."""
+    text = np.frombuffer(b"".join(names), np.uint8)
+    return text, np.cumsum([len(name) for name in names]).astype(np.uint64)
+
+
+def as_folder(path: str | os.PathLike[str]) -> bytes:
+    """A folder as it stands before file names."""
+    return os.path.join(os.fsencode(path), b"")  # noqa: PTH118  # bytes: not every name is UTF-8

@@ -1,0 +1,53 @@
+"""Where the time and the bytes of a loader went, in one dict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from penstock.load.budget import Budget
+from penstock.load.delivery import Progress
+from penstock.load.failures import FailureLog
+
+PATIENT_SHARE = 0.02  # of the time: a consumer that waits less than this is not waiting for data
+
+
+def stats_of(native: Mapping[str, Any], progress: Progress, log: FailureLog, budget: Budget) -> dict[str, object]:
+    """The counters of all parts under the names of the guide."""
+    seconds = progress.run_seconds
+    stages: dict[str, dict[str, float]] = {
+        "read": {"busy_seconds": native["read_busy_seconds"], "wait_seconds": native["read_wait_seconds"]},
+        "decode": {"busy_seconds": native["decode_busy_seconds"], "wait_seconds": native["decode_wait_seconds"]},
+        "consumer": {"wait_seconds": progress.wait_seconds, "busy_seconds": max(0.0, seconds - progress.wait_seconds)},
+    }
+    return {
+        "num_batches": progress.num_batches,
+        "num_samples": progress.num_samples,
+        "images_per_second": progress.num_samples / seconds if seconds else 0.0,
+        "bytes_read": native["bytes_read"],
+        "num_reads": native["num_reads"],
+        "hit_ratio": 0.0,
+        "io": {
+            "engine": native["io_engine"],
+            "direct": native["io_direct"],
+            "uring_refusal": native["uring_refusal"],
+            "num_retries": native["num_retries"],
+        },
+        "stages": stages,
+        "bottleneck": bottleneck(stages, seconds),
+        "memory_bytes": native["memory_bytes"],
+        "peak_memory_bytes": native["peak_memory_bytes"],
+        "working_bytes": budget.working_bytes,
+        "num_errors": log.num_errors,
+        "num_failed_samples": len(log.samples),
+        "errors": [{"id": failure.id, "error": str(failure.error)} for failure in log.kept],
+    }
+
+
+def bottleneck(stages: Mapping[str, Mapping[str, float]], seconds: float) -> str:
+    """Who the others waited for: "consumer", "decode" or "read"; "" before anything ran."""
+    if seconds == 0:
+        return ""
+    if stages["consumer"]["wait_seconds"] < PATIENT_SHARE * seconds:
+        return "consumer"
+    return "decode" if stages["decode"]["busy_seconds"] >= stages["decode"]["wait_seconds"] else "read"

@@ -1,0 +1,118 @@
+"""Samples that cannot be had: raised, skipped or replaced, and nothing else moves."""
+
+from __future__ import annotations
+
+import errno
+import shutil
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+import pytest
+
+from penstock import CodecError, Loader, PenstockError, StorageError
+from tests.unit.load.conftest import COUNT
+
+BROKEN = 12
+
+
+@pytest.fixture
+def damaged(folder: Path, tmp_path: Path) -> Path:
+    """The folder with one image cut in half."""
+    copy = tmp_path / "images"
+    shutil.copytree(folder, copy)
+    files = sorted(copy.rglob("*.png"), key=lambda path: path.relative_to(copy).as_posix())
+    files[BROKEN].write_bytes(files[BROKEN].read_bytes()[:120])
+    return copy
+
+
+def ids_of(loader: Loader) -> list[list[int]]:
+    return [batch["id"].tolist() for batch in loader]
+
+
+def test_by_default_the_sample_is_named(damaged: Path) -> None:
+    with Loader(damaged, batch_size=8, shuffle=False) as loader:
+        batches = iter(loader)
+        assert len(next(batches)["id"]) == 8
+        with pytest.raises(CodecError) as caught:
+            next(batches)
+        assert f"sample {BROKEN}" in caught.value.where
+        assert ".png" in caught.value.where
+        # The position is kept: what failed was not delivered.
+        assert loader.state_dict()["delivered"] == 8
+
+
+def test_skipping_shortens_the_batch_and_moves_nothing(folder: Path, damaged: Path) -> None:
+    with Loader(folder, batch_size=8, seed=3) as loader:
+        whole = ids_of(loader) + ids_of(loader)
+    with Loader(damaged, batch_size=8, seed=3, on_error="skip") as loader:
+        found = ids_of(loader) + ids_of(loader)
+        stats = loader.stats()
+
+    assert found == [[sample for sample in batch if sample != BROKEN] for batch in whole]
+    assert stats["num_failed_samples"] == 1
+    assert stats["num_errors"] == 2
+
+
+def test_replacing_marks_the_substitute(folder: Path, damaged: Path, pixels: np.ndarray) -> None:
+    with Loader(folder, batch_size=8, seed=3) as loader:
+        whole = ids_of(loader)
+    runs = []
+    for threads in (1, 2):
+        with Loader(damaged, batch_size=8, seed=3, on_error="replace", threads=threads) as loader:
+            runs.append(list(loader))
+
+    for batch, expected in zip(runs[0], whole, strict=True):
+        assert (batch["valid"] == (np.array(expected) != BROKEN)).all()
+        assert (batch["id"][batch["valid"]] == np.array(expected)[batch["valid"]]).all()
+        assert BROKEN not in batch["id"]
+        assert (batch["image"] == pixels[batch["id"]]).all()
+    assert [batch["id"].tolist() for batch in runs[0]] == [batch["id"].tolist() for batch in runs[1]]
+
+
+def test_too_many_errors_raise_whatever_the_policy(folder: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "images"
+    shutil.copytree(folder, copy)
+    for path in list(copy.rglob("*.png"))[:5]:
+        path.write_bytes(b"not an image")
+
+    with Loader(copy, on_error="skip", max_errors=4) as loader, pytest.raises(PenstockError, match="5 samples failed"):
+        list(loader)
+
+
+def test_a_file_deleted_under_way_is_a_storage_error(folder: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "images"
+    shutil.copytree(folder, copy)
+    with Loader(copy, batch_size=1, shuffle=False) as loader:
+        victim = sorted(copy.rglob("*.png"), key=lambda path: path.relative_to(copy).as_posix())[-1]
+        victim.unlink()
+        with pytest.raises(StorageError, match="No such file") as caught:
+            list(loader)
+        assert caught.value.errno == errno.ENOENT
+        assert victim.name in caught.value.where
+
+
+def test_a_disk_that_stalls_is_waited_for(folder: Path) -> None:
+    with Loader(folder, batch_size=10) as loader:
+        loader._pipeline.stall(None, 0.2, 4)
+        began = perf_counter()
+        assert sum(len(batch["id"]) for batch in loader) == COUNT
+        assert perf_counter() - began >= 0.2
+
+
+def test_a_passing_fault_is_not_an_error(folder: Path) -> None:
+    with Loader(folder, batch_size=10) as loader:
+        loader._pipeline.fail(None, errno.EIO, 3)
+        list(loader)
+        stats = loader.stats()
+
+    assert stats["io"]["num_retries"] == 3  # type: ignore[index]
+    assert stats["num_errors"] == 0
+
+
+def test_a_loader_goes_on_after_an_error(damaged: Path) -> None:
+    with Loader(damaged, batch_size=8) as loader:
+        with pytest.raises(CodecError):
+            list(loader)
+        with pytest.raises(CodecError):
+            list(loader)
