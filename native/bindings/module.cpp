@@ -12,5 +12,6 @@ NB_MODULE(_native, module) {
     bindings::register_codec_batch(module);
     bindings::register_records(module);
     bindings::register_loader(module);
+    bindings::register_export(module);
     bindings::register_synth(module);
 }

@@ -15,6 +15,7 @@ void register_engine(nanobind::module_& module);
 void register_codec_batch(nanobind::module_& module);
 void register_records(nanobind::module_& module);
 void register_loader(nanobind::module_& module);
+void register_export(nanobind::module_& module);
 void register_synth(nanobind::module_& module);
 
 }  // namespace penstock::bindings

@@ -333,6 +333,23 @@ class Pipeline:
     def close(self) -> None:
         """Stops the threads and waits for what each of them is at."""
 
+class ExportPlan:
+    def __init__(self, files: SourceFiles, names: Sequence[bytes], texts: Sequence[bytes], columns: tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]], codec: str, parameters: Sequence[tuple[str, str]]) -> None: ...
+
+class Exporting:
+    @property
+    def job(self) -> Job: ...
+
+    @property
+    def num_bytes(self) -> int: ...
+
+    @property
+    def dropped(self) -> dict[str, int]: ...
+
+def export_files(pool: ThreadPool, plan: ExportPlan, folder: bytes) -> Exporting: ...
+
+def export_tar(pool: ThreadPool, plan: ExportPlan, path: bytes) -> Exporting: ...
+
 class SynthSpec:
     def __init__(self, width: int, height: int, num_classes: int, seed: int, variant: str, deep: bool) -> None: ...
 

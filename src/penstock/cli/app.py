@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 import penstock
-from penstock.cli import bench, codec, doctor, info, plan, synth
+from penstock.cli import bench, codec, doctor, export, info, plan, synth
 from penstock.cli.group import new_group, show_help_if_alone
 
 HELP = """Keep accelerators fed with images: measure, choose formats, rewrite, load.
@@ -46,5 +46,6 @@ info.register(app)
 bench.register(app)
 codec.register(app)
 doctor.register(app)
+export.register(app)
 plan.register(app)
 synth.register(app)

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from penstock.build.sources.names import field_name
 from penstock.errors import SourceError
+from penstock.storage import read_file
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+CLASSES = "classes.txt"
 RESERVED = ("id", "key", "split")
 
 
@@ -34,7 +38,7 @@ def assemble(
     """Take the split from the columns if it is not known otherwise, and number labels that are text.
 
     The class table is `classes` if given, else the sorted names that occur, as a folder's. A column with a name that
-    the index needs for itself is called source_…; a dot in a name becomes `_`.
+    the index needs for itself is called source_…; what is no letter, digit, _ or - becomes `_`.
     """
     import pyarrow as pa
 
@@ -43,7 +47,7 @@ def assemble(
         if name == "split" and splits is None and pa.types.is_string(column.type):
             splits = column
             continue
-        plain = name.replace(".", "_")
+        plain = field_name(name)
         plain = f"source_{plain}" if plain in RESERVED else plain
         if plain in named or plain in fields:
             raise SourceError(f"there are two fields named '{plain}'", where=where, fix="rename one of them", code=621)
@@ -55,6 +59,17 @@ def assemble(
     if splits is not None and splits.null_count == len(splits):
         splits = None
     return Assembled(named, splits, classes if "label" in named else None)
+
+
+def read_classes(folder: Path) -> tuple[str, ...] | None:
+    """The class table that stands beside a manifest or tars, a name a line; None if there is none."""
+    table = folder / CLASSES
+    if not table.is_file():
+        return None
+    names = tuple(read_file(table).decode("utf-8").splitlines())
+    if len(set(names)) < len(names):
+        raise SourceError("a class stands twice in the table", where=str(table), fix="a name a line", code=620)
+    return names
 
 
 def number_labels(labels: pa.Array, classes: tuple[str, ...] | None, *, where: str) -> tuple[pa.Array, tuple[str, ...]]:

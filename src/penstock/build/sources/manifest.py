@@ -5,27 +5,27 @@ a/1.jpg,cat,train,masks/1.png              {"path": "a/2.jpg", "label": "dog", "
 
 Paths are relative to the manifest. Columns: the image (`path`, `image`, `file_name`…), `label` (numbers, or names that
 are numbered in sorted order, or in that of classes.txt beside the manifest), `split`, `key` (else the path is the key);
-every other column whose values all end like images is an image field, and all the rest are columns.
+every other column whose values all end like images is an image field, and all the rest are columns. In JSON an image
+may also be an object, {"path": "masks/1.png", "role": "mask"}; then only such columns are images.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from penstock.build.source import ABSENT, Layout, Places, Samples
-from penstock.build.sources.assemble import assemble
+from penstock.build.source import ABSENT, Layout, Places, Role, Samples
+from penstock.build.sources.assemble import assemble, read_classes
 from penstock.build.sources.files import FileFacts, facts_of
-from penstock.build.sources.names import ending_of, image_endings, role_of
+from penstock.build.sources.names import ending_of, field_name, image_endings, role_of
 from penstock.build.sources.probe import Probe
 from penstock.build.sources.rows import Rows, read_rows
 from penstock.errors import SourceError
-from penstock.storage import read_file
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -33,8 +33,7 @@ if TYPE_CHECKING:
 ENDINGS = (".csv", ".tsv", ".jsonl", ".ndjson")
 IN_FOLDERS = ("manifest.jsonl", "manifest.csv", "metadata.jsonl", "metadata.csv")
 """A folder with one of these is taken for the manifest in it; the last two are what Hugging Face's folders have."""
-CLASSES = "classes.txt"
-IMAGE_COLUMNS = ("path", "image", "image_path", "file_name", "filename", "file")
+IMAGE_COLUMNS = ("image", "path", "image_path", "file_name", "filename", "file")
 PATH_ENDINGS = ("_path", "_file", "_file_name", "_filename")
 
 
@@ -66,18 +65,16 @@ class Manifest:
         """Read all rows, and look whether their files exist."""
         rows = read_rows(self.path)
         columns = dict(rows.columns)
-        image = self._image_column(columns)
-        fields = {"image": image, **_further_images(columns, image)}
+        fields = self._fields(columns, rows.images)
         # Paths are read by the build; where the files lie is nobody's business afterwards.
         paths = {field: _texts(columns.pop(column), rows, column) for field, column in fields.items()}
         keys = _texts(columns.pop("key"), rows, "key") if "key" in columns else None
         files, places = self._look_at(paths, rows)
-        done = assemble(columns, fields=list(fields), classes=self._classes(), where=str(self.path))
+        done = assemble(columns, fields=list(fields), classes=read_classes(self.path.parent), where=str(self.path))
         key_column = self._keys(keys, paths["image"], rows)
         samples = Samples(key_column, places, files, done.splits, done.columns)
-        return Layout(
-            {field: role_of(field) if field != "image" else role_of("") for field in fields}, done.classes
-        ), samples
+        roles = {field: self._role(rows.images.get(column, ""), field) for field, column in fields.items()}
+        return Layout(roles, done.classes), samples
 
     def read(self, field: str, rows: npt.NDArray[np.int64]) -> Iterable[bytes]:
         """Never asked for: all bytes lie in files."""
@@ -86,6 +83,22 @@ class Manifest:
     def state(self) -> bytes:
         """Sizes and times of the manifest and, once they were looked at, of its files."""
         return b"".join(facts.state() for facts in (facts_of([str(self.path)]), *self._facts))
+
+    def _fields(self, columns: dict[str, pa.Array], told: Mapping[str, str]) -> dict[str, str]:
+        """Image fields and their columns, `image` first: those that say so themselves, else those that look like it."""
+        if told:
+            image = self._image_column({name: columns[name] for name in told})
+            return {"image": image, **{field_name(name): name for name in told if name != image}}
+        image = self._image_column(columns)
+        return {"image": image, **_further_images(columns, image)}
+
+    def _role(self, told: str, field: str) -> Role:
+        if not told:
+            return Role.IMAGE if field == "image" else role_of(field)
+        if told not in (role.value for role in Role):
+            known = ", ".join(role.value for role in Role)
+            raise SourceError(f"there is no role '{told}'", where=str(self.path), fix=f"choose of: {known}", code=620)
+        return Role(told)
 
     def _image_column(self, columns: dict[str, pa.Array]) -> str:
         for name in IMAGE_COLUMNS:
@@ -102,15 +115,6 @@ class Manifest:
             fix=f"name one of the columns ({', '.join(columns) or 'there is none'}) 'path' or 'image'",
             code=620,
         )
-
-    def _classes(self) -> tuple[str, ...] | None:
-        table = self.path.parent / CLASSES
-        if not table.is_file():
-            return None
-        names = tuple(read_file(table).decode("utf-8").splitlines())
-        if len(set(names)) < len(names):
-            raise SourceError("a class stands twice in the table", where=str(table), fix="a name a line", code=620)
-        return names
 
     def _look_at(self, paths: dict[str, list[str | None]], rows: Rows) -> tuple[list[bytes], dict[str, Places]]:
         """Files of all fields, one after the other, and where each sample's stand."""
@@ -175,7 +179,7 @@ def _further_images(columns: dict[str, pa.Array], image: str) -> dict[str, str]:
         if name in (image, "key", "label", "split") or not _is_images(column):
             continue
         field = next((name.removesuffix(ending) for ending in PATH_ENDINGS if name.endswith(ending)), name)
-        fields[name if field in fields or field in columns else field] = name
+        fields[field_name(name if field in fields or field in columns else field)] = name
     return fields
 
 

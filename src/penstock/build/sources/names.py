@@ -41,6 +41,16 @@ def split_of(path: str) -> str | None:
     return found[-1].lower() if found else None
 
 
+def field_name(text: str) -> str:
+    """A name that a field of an index may have: letters, digits, _ and -, no digit in front.
+
+    >>> field_name("bounding box.x"), field_name("2nd"), field_name("size")
+    ('bounding_box_x', '_2nd', 'size')
+    """
+    name = re.sub(r"[^A-Za-z0-9_-]", "_", text)
+    return name if re.match(r"[A-Za-z_]", name) else f"_{name}"
+
+
 def role_of(field: str) -> Role:
     """What an image field means by its name.
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from penstock import _native
+from penstock.build.sources.names import field_name
 from penstock.errors import SourceError
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ def find_images(files: list[pq.ParquetFile], where: str) -> dict[str, ImageColum
             fix="an image is a struct of bytes and path, or plain bytes of an image file",
             code=640,
         )
-    return {"image": found.pop(main), **{name.replace(".", "_"): column for name, column in found.items()}}
+    return {"image": found.pop(main), **{field_name(name): column for name, column in found.items()}}
 
 
 def _as_image(files: list[pq.ParquetFile], field: pa.Field) -> ImageColumn | None:

@@ -30,6 +30,8 @@ class Rows:
     path: Path
     columns: Mapping[str, pa.Array]
     lines: array[int]
+    images: Mapping[str, str]
+    """Columns whose values were objects {"path": …, "role": …}, and their role; "" if none was given."""
 
     def where(self, row: int) -> str:
         """The place of a row."""
@@ -52,13 +54,20 @@ def read_rows(path: Path) -> Rows:
     builder = ColumnBuilder(lambda row: f"{path}: line {lines[row]}")
     is_table = path.suffix.lower() in (".csv", ".tsv")
     found = _read_csv(path, text) if is_table else _read_json(path, text)
+    images: dict[str, str] = {}
     for line, row in found:
         lines.append(line)
+        for name, value in row.items():
+            if isinstance(value, dict) and isinstance(value.get("path"), str) and value.keys() <= {"path", "role"}:
+                row[name] = value["path"]
+                images[name] = str(value.get("role", images.get(name, "")))
         builder.add(row)
     if not lines:
         raise SourceError("the manifest has no rows", where=str(path), fix="write a row per sample", code=620)
     columns = builder.finish()
-    return Rows(path, {name: _typed(name, column) for name, column in columns.items()} if is_table else columns, lines)
+    if is_table:
+        columns = {name: _typed(name, column) for name, column in columns.items()}
+    return Rows(path, columns, lines, images)
 
 
 def _read_csv(path: Path, text: str) -> Iterator[tuple[int, dict[str, object]]]:

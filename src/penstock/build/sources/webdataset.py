@@ -8,6 +8,9 @@ the other members is the table below; members with other endings are left out an
 .jpg .png …             the image `image`           .seg.png …   the image `seg`, by its name a mask
 .cls .class             the column `label`          .json        a column per key, `__key__` names the sample
 .txt .text …            a column of that name       .index .inx .id .count   integers
+
+A file classes.txt beside the tars, a name a line, is what `label` counts. Splits are those of the tars' names, unless a
+.json says `split`.
 """
 
 from __future__ import annotations
@@ -25,10 +28,10 @@ import numpy as np
 import numpy.typing as npt
 
 from penstock.build.source import ABSENT, Layout, Places, Samples
-from penstock.build.sources.assemble import assemble
+from penstock.build.sources.assemble import assemble, read_classes
 from penstock.build.sources.columns import ColumnBuilder
 from penstock.build.sources.files import FileFacts, facts_of
-from penstock.build.sources.names import image_endings, role_of, split_of
+from penstock.build.sources.names import field_name, image_endings, role_of, split_of
 from penstock.build.sources.probe import Probe
 from penstock.build.sources.tar import Member, read_members
 from penstock.errors import SourceError
@@ -200,6 +203,7 @@ class _Scan:
     def finish(self, files: list[bytes], where: str) -> tuple[Layout, Samples]:
         """All samples as columns."""
         import pyarrow as pa
+        import pyarrow.compute as pc
 
         if not self._bases:
             raise SourceError(
@@ -210,7 +214,11 @@ class _Scan:
         splits = [split_of(name) for name in self._shards.names]
         known = any(split is not None for split in splits)
         split_column = pa.array([splits[shard] for shard in self._shard_of], pa.string()) if known else None
-        done = assemble(self._columns.finish(), fields=list(places), splits=split_column, where=where)
+        columns = self._columns.finish()
+        if split_column is not None and pa.types.is_string(columns.get("split", split_column).type):
+            split_column = pc.coalesce(columns.pop("split", split_column), split_column)
+        classes = read_classes(Path(self._shards.root))
+        done = assemble(columns, fields=list(places), splits=split_column, classes=classes, where=where)
         samples = Samples(self._keys(), places, files, done.splits, done.columns)
         return Layout({name: role_of(name) for name in places}, done.classes, self._left_out), samples
 
@@ -298,7 +306,7 @@ def name_fields(suffixes: dict[str, set[int]], where: str) -> dict[str, list[str
     fields: dict[str, list[str]] = {}
     taken: dict[str, set[int]] = {}
     for suffix in [*plain, *sorted(suffix for suffix in suffixes if "." in suffix)]:
-        name = suffix.rpartition(".")[0].replace(".", "_") or "image"
+        name = field_name(suffix.rpartition(".")[0]) if "." in suffix else "image"
         if "." not in suffix and taken.get("image", set()) & suffixes[suffix]:
             name = suffix
         if taken.get(name, set()) & suffixes[suffix]:

@@ -13,6 +13,7 @@ def bytes_of(source: Source, samples: Samples, field: str = "image") -> list[byt
     """The bytes of an image field, of all samples."""
     places = samples.places[field]
     asked = dict(enumerate(source.read(field, np.flatnonzero(places.file == ASK)))) if ASK in places.file else {}
+    wholes = [Path(path.decode()).read_bytes() for path in samples.files]
     found: list[bytes | None] = []
     for file, offset, length in zip(places.file, places.offset, places.length, strict=True):
         if file == ASK:
@@ -20,6 +21,5 @@ def bytes_of(source: Source, samples: Samples, field: str = "image") -> list[byt
         elif file == ABSENT:
             found.append(None)
         else:
-            whole = Path(samples.files[file].decode()).read_bytes()[offset:]
-            found.append(whole if length == WHOLE else whole[:length])
+            found.append(wholes[file][offset:] if length == WHOLE else wholes[file][offset : offset + length])
     return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.build.sources.columns import ColumnBuilder
@@ -21,6 +21,7 @@ def columns(rows: list[dict[str, object]], chunk_rows: int) -> dict[str, list[ob
     rows=st.lists(st.fixed_dictionaries({}, optional={"a": st.integers(-5, 5), "b": st.lists(st.floats(0, 1))})),
     chunk_rows=st.integers(1, 5),
 )
+@settings(max_examples=40, deadline=None)
 def test_chunks_do_not_show(rows: list[dict[str, object]], chunk_rows: int) -> None:
     assert columns(rows, chunk_rows) == columns(rows, 1000)
 

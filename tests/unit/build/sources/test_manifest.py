@@ -195,7 +195,7 @@ SCALARS = st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floa
 @given(
     column=st.sampled_from([st.integers(-9, 9), st.text(), st.booleans(), st.lists(st.integers(-9, 9))]), data=st.data()
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_json_columns_come_back_as_they_were(
     tmp_path_factory: pytest.TempPathFactory, column: st.SearchStrategy[object], data: st.DataObject
 ) -> None:
@@ -207,7 +207,7 @@ def test_json_columns_come_back_as_they_were(
 
 
 @given(lines=st.lists(st.dictionaries(st.sampled_from("abc"), SCALARS | st.lists(SCALARS)), max_size=5))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_any_json_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, lines: list[dict[str, object]]) -> None:
     path = tmp_path_factory.mktemp("rows") / "list.jsonl"
     path.write_text("\n".join(map(json.dumps, lines)))
@@ -218,7 +218,7 @@ def test_any_json_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, l
 
 
 @given(text=st.text('ab,"\n\r\t0.', max_size=40))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_any_csv_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
     path = tmp_path_factory.mktemp("rows") / "list.csv"
     path.write_bytes(text.encode())
@@ -226,3 +226,24 @@ def test_any_csv_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, te
     rows = read_or_refuse(path)
 
     assert rows is None or {len(column) for column in rows.columns.values()} == {len(rows.lines)}
+
+
+def test_an_image_that_says_so_is_one_and_others_are_not(tmp_path: Path) -> None:
+    rows = [{"image": {"path": "a.jpg"}, "overlay": {"path": "b.jpg", "role": "depth"}, "name": "original.png"}]
+
+    layout, samples = listed(tmp_path, "\n".join(map(json.dumps, rows)), "list.jsonl")
+
+    assert layout.roles == {"image": Role.IMAGE, "overlay": Role.DEPTH}
+    assert samples.columns["name"].to_pylist() == ["original.png"]
+
+
+def test_a_role_that_does_not_exist_is_refused(tmp_path: Path) -> None:
+    told = refusal(tmp_path, '{"image": {"path": "a.jpg", "role": "sound"}}', "list.jsonl")
+
+    assert told.what == "there is no role 'sound'"
+
+
+def test_names_that_an_index_cannot_have_are_changed(tmp_path: Path) -> None:
+    _, samples = listed(tmp_path, "path,2nd box,split.part\na.jpg,1,2\n")
+
+    assert list(samples.columns) == ["_2nd_box", "split_part"]

@@ -75,7 +75,7 @@ def test_an_end_mark_of_one_block_is_enough(tmp_path: Path) -> None:
     ),
     format=st.sampled_from(["gnu", "pax"]),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_any_tar_of_tarfile_is_read(
     tmp_path_factory: pytest.TempPathFactory, members: dict[str, bytes], format: str
 ) -> None:
@@ -85,7 +85,7 @@ def test_any_tar_of_tarfile_is_read(
 
 
 @given(position=st.integers(0, 5 * 512 - 1), bit=st.integers(0, 7))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_a_flipped_bit_never_loses_a_member_in_silence(
     tmp_path_factory: pytest.TempPathFactory, position: int, bit: int
 ) -> None:

@@ -162,3 +162,22 @@ def test_a_thousand_samples_stand_where_they_were_put(tmp_path: Path) -> None:
     path = write_tar(tmp_path / "a.tar", {f"{index:04}.png": image for index, image in enumerate(contents)})
 
     assert images(listed(path)[1]) == contents
+
+
+def test_classes_beside_the_tars_are_what_labels_count(tmp_path: Path) -> None:
+    (tmp_path / "classes.txt").write_text("dog\ncat\n")
+    write_tar(tmp_path / "a.tar", {"1.jpg": b"", "1.cls": b"1"})
+
+    layout, samples = listed(tmp_path)
+
+    assert layout.classes == ("dog", "cat")
+    assert samples.columns["label"].to_pylist() == [1]
+
+
+def test_a_split_in_json_counts_more_than_the_name_of_the_tar(tmp_path: Path) -> None:
+    path = write_tar(tmp_path / "train-0.tar", {"1.jpg": b"", "1.json": b'{"split": "holdout"}', "2.jpg": b""})
+
+    splits = listed(path)[1].splits
+
+    assert splits is not None
+    assert splits.to_pylist() == ["holdout", "train"]

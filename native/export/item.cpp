@@ -1,0 +1,75 @@
+#include "export/item.h"
+
+#include <utility>
+
+#include "base/crc32c.h"
+#include "base/error.h"
+#include "codecs/decode.h"
+#include "codecs/embed.h"
+#include "codecs/table.h"
+
+namespace penstock {
+
+namespace {
+
+ByteBuffer encode_anew(ByteView stored, const ExportPlan& plan) {
+    const Codec* codec = sniff_codec(stored);
+    if (codec == nullptr) {
+        throw Error(ErrorCode::unknown_format, "the stored bytes are of no known image format", "byte 0",
+                    "rebuild the dataset");
+    }
+    DecodeOptions options;
+    options.max_pixels = ~std::uint64_t{0};  // it was within the limit when it was stored
+    const DecodePlan decode = plan_decode(*codec, stored, options);
+    OwnedImage image(decode.shape, BufferPool::shared());
+    decode_image(*codec, stored, decode, image.view());
+    return plan.codec->encode(std::as_const(image).view(), plan.parameters);
+}
+
+ByteBuffer make_image(const ExportPlan& plan, const ExportItem& item, ExportCounters& counters) {
+    Place place = item.place;
+    place.length += item.metadata_length;
+    ByteBuffer stored = plan.files->read(place);
+    const ByteView bytes = stored.view().first(static_cast<std::size_t>(item.place.length));
+    if (crc32c(bytes) != item.checksum) {
+        throw Error(ErrorCode::checksum, "the stored bytes do not match their checksum", "",
+                    "the dataset is damaged: restore it, or find all damage with `penstock verify`");
+    }
+    ByteBuffer encoded;
+    if (item.encode) encoded = encode_anew(bytes, plan);
+    if (item.metadata_length == 0) return item.encode ? std::move(encoded) : std::move(stored);
+    std::vector<std::string> dropped;
+    ByteBuffer whole = embed_metadata(item.encode ? encoded.view() : bytes,
+                                      read_metadata_block(stored.view().subspan(bytes.size())), dropped);
+    counters.count_dropped(dropped);
+    return whole;
+}
+
+}  // namespace
+
+void ExportCounters::count_dropped(const std::vector<std::string>& tags) {
+    const std::lock_guard lock(mutex_);
+    for (const std::string& tag : tags) ++dropped_[tag];
+}
+
+std::map<std::string, std::uint64_t> ExportCounters::dropped() const {
+    const std::lock_guard lock(mutex_);
+    return dropped_;
+}
+
+ByteBuffer make_content(const ExportPlan& plan, const ExportItem& item, ExportCounters& counters) {
+    if (item.place.file == Place::kAbsent) {
+        ByteBuffer text;
+        text.append(item.text.data(), item.text.size());
+        return text;
+    }
+    try {
+        return make_image(plan, item, counters);
+    } catch (const Error& error) {
+        const std::string place = plan.files->describe(item.place) + " ('" + item.name + "')";
+        const std::string where = error.where().empty() ? place : place + ": " + error.where();
+        throw Error(error.code(), error.what(), where, error.fix(), error.system_error());
+    }
+}
+
+}  // namespace penstock

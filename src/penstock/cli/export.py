@@ -1,0 +1,92 @@
+"""`penstock export`: the way back from a dataset to files."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from penstock.cli.group import add_command
+from penstock.cli.output import JsonOption, Output
+from penstock.export import Exported, ExportOptions, export
+from penstock.export.run import LAYOUTS
+from penstock.units import bytes_text, count_text
+
+DEFAULTS = ExportOptions()
+
+DatasetPath = Annotated[Path, typer.Argument(metavar="DATASET", help="What `penstock build` wrote.")]
+OutPath = Annotated[Path, typer.Argument(metavar="OUT", help="The folder to write; it must be empty or absent.")]
+LayoutOption = Annotated[str, typer.Option("--as", metavar="|".join(LAYOUTS), help="Files in folders, or tar shards.")]
+ImageFormatOption = Annotated[
+    str,
+    typer.Option(
+        "--image-format",
+        metavar="FORMAT",
+        help="Of images stored as pixels, as png or webp:lossless. JPEGs and kept files come back as they were.",
+    ),
+]
+SplitOption = Annotated[str | None, typer.Option("--split", metavar="NAME", help="Only this split.")]
+ShardOption = Annotated[int, typer.Option("--shard-samples", min=1, metavar="N", help="Samples of a tar.")]
+ThreadsOption = Annotated[int, typer.Option("--threads", min=0, metavar="N", help="0: all usable cores.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    add_command(
+        app,
+        "export",
+        export_dataset,
+        examples=(
+            "penstock export photos.pen photos",
+            "penstock export photos.pen shards --as webdataset --shard-samples 5000",
+            "penstock export photos.pen val --split val --image-format webp:lossless",
+        ),
+    )
+
+
+def export_dataset(
+    dataset: DatasetPath,
+    out_folder: OutPath,
+    layout: LayoutOption = DEFAULTS.layout,
+    image_format: ImageFormatOption = DEFAULTS.image_format,
+    split: SplitOption = None,
+    shard_samples: ShardOption = DEFAULTS.shard_samples,
+    threads: ThreadsOption = 0,
+    json: JsonOption = False,
+) -> None:
+    """Write a dataset back as files.
+
+    Bytes that the build kept come back as they were, transcoded JPEGs with their coefficients, everything else with
+    identical pixels and its metadata. Labels, splits, keys and columns stand beside the images (manifest.jsonl or .json
+    members), so that `penstock build OUT …` gives the same samples again. OUT appears when it is whole.
+    """
+    out = Output(json=json)
+    options = ExportOptions(layout, image_format, split, shard_samples)
+    begin = time.perf_counter()
+    with out.progress() as on_progress:
+        done = export(dataset, out_folder, options=options, threads=threads, on_progress=on_progress)
+    _tell(out, done, seconds=time.perf_counter() - begin)
+
+
+def _tell(out: Output, done: Exported, *, seconds: float) -> None:
+    encoded = f", {done.num_encoded:,} of them encoded anew" if done.num_encoded else ", all as they were stored"
+    out.show(
+        f"{done.path}: {count_text(done.num_samples, 'sample')}, {count_text(done.num_images, 'image')}{encoded}, "
+        f"{bytes_text(done.num_bytes)}, {done.num_samples / seconds:,.0f} samples/s"
+    )
+    for tag, count in done.dropped.items():
+        out.warn(f"{tag.strip()} of {count_text(count, 'image')} has no place in the exported format, and was left out")
+    out.result(
+        {
+            "folder": str(done.path),
+            "layout": done.layout,
+            "num_samples": done.num_samples,
+            "num_images": done.num_images,
+            "num_encoded": done.num_encoded,
+            "num_bytes": done.num_bytes,
+            "dropped_metadata": done.dropped,
+            "seconds": seconds,
+        }
+    )

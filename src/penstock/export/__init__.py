@@ -1,0 +1,5 @@
+"""From a dataset back to files."""
+
+from penstock.export.run import Exported, ExportOptions, export
+
+__all__ = ["ExportOptions", "Exported", "export"]

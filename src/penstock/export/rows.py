@@ -1,0 +1,50 @@
+"""What is said of a sample beside its images: rows of a manifest, members of a tar."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from penstock.records import Dataset
+
+BATCH_ROWS = 4096
+
+
+def read_rows(dataset: Dataset, begin: int, end: int) -> list[dict[str, object]]:
+    """Columns of the samples from one position up to another: values that JSON can hold, without those that are null.
+
+    A label that counts a class table is its name. What JSON cannot say (infinities, not a number) is left out.
+    """
+    classes = dataset.classes
+    names = [field.name for field in dataset.fields if not field.is_image]
+    rows: list[dict[str, object]] = [{} for _ in range(begin, end)]
+    for name in ("split", *names) if dataset.splits else names:
+        values = dataset.column(name).slice(begin, end - begin).to_pylist()
+        for row, value in zip(rows, values, strict=True):
+            if value is not None and _is_sayable(value):
+                row[name] = classes[value] if name == "label" and classes is not None else value
+    return rows
+
+
+def json_line(row: dict[str, object]) -> bytes:
+    """A row as one line."""
+    return json.dumps(row, ensure_ascii=False, allow_nan=False).encode() + b"\n"
+
+
+def batches(count: int, rows: int = BATCH_ROWS) -> Iterator[tuple[int, int]]:
+    """Ranges that cover `count` samples.
+
+    >>> list(batches(10, 4))
+    [(0, 4), (4, 8), (8, 10)]
+    """
+    for begin in range(0, count, rows):
+        yield begin, min(begin + rows, count)
+
+
+def _is_sayable(value: object) -> bool:
+    if isinstance(value, list):
+        return all(map(_is_sayable, value))
+    return not isinstance(value, float) or math.isfinite(value)
