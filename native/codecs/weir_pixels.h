@@ -75,18 +75,22 @@ void smooth_row(const Sample* above, Sample* out) noexcept {
 /// f of the specification; in modes 0 and 1 what is added to the residual itself.
 template <typename Sample>
 void predict_row(std::uint32_t mode, const Sample* above, Sample* f) noexcept {
+    // A loop for each mode, instead of a choice for each lane: compilers make vectors of them, on any architecture.
+    const auto map = [f](const Sample* row, auto function) {
+        for (std::uint32_t j = 0; j < kLanes; ++j) f[j] = static_cast<Sample>(function(row[j]));
+    };
+    const auto itself = [](Sample a) { return a; };
+    const auto half = [](Sample a) { return a >> 1; };
     Sample smooth[kLanes];
     if (mode == 1 || mode >= 5) smooth_row(above, smooth);
-    for (std::uint32_t j = 0; j < kLanes; ++j) {
-        switch (mode) {
-            case 0:
-            case 3: f[j] = above[j]; break;
-            case 2: f[j] = 0; break;
-            case 4: f[j] = static_cast<Sample>(above[j] >> 1); break;
-            case 6: f[j] = static_cast<Sample>(smooth[j] >> 1); break;
-            case 7: f[j] = static_cast<Sample>(smooth[j] - (smooth[j] >> 2)); break;
-            default: f[j] = smooth[j]; break;
-        }
+    switch (mode) {
+        case 0:
+        case 3: return map(above, itself);
+        case 2: return map(above, [](Sample) { return 0; });
+        case 4: return map(above, half);
+        case 6: return map(smooth, half);
+        case 7: return map(smooth, [](Sample a) { return a - (a >> 2); });
+        default: return map(smooth, itself);
     }
 }
 
