@@ -1,0 +1,103 @@
+"""`penstock lab`: experiments, and the analysis of published ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from penstock.cli.group import add_command, new_group
+from penstock.cli.output import JsonOption, Output, new_table
+from penstock.lab import Published, analyse
+
+LogFolder = Annotated[Path, typer.Argument(metavar="LOGDIR", help="A folder of runs, each with its report.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the group."""
+    group = new_group("lab", "Experiments on formats, caches and loaders, and what published ones say.")
+    add_command(group, "import", import_logs, examples=("penstock lab import dl2/logs",))
+    app.add_typer(group)
+
+
+def import_logs(folder: LogFolder, json: JsonOption = False) -> None:
+    """Analyse training logs of (DL)² or NVIDIA's DLLogger.
+
+    Epoch times, accuracy within time and storage budgets, regimens, cache and compression: as the paper's tables and
+    figures have them, for any models and budgets whose runs are named as theirs.
+    """
+    out = Output(json=json)
+    found = analyse(folder)
+    for table in _tables(found):
+        out.show(table)
+    if found.unknown:
+        out.warn(f"names that fit no experiment: {', '.join(found.unknown)}")
+    out.result(found.as_dict())
+
+
+def _tables(found: Published) -> list[Table]:
+    tables = (
+        _table(
+            ("epoch times", "disk", "workers", "variant", "seconds", "waiting"),
+            (
+                (
+                    f"{run.data} {run.model}",
+                    run.disk,
+                    run.workers,
+                    run.variant,
+                    f"{run.seconds:.0f}",
+                    _share(run.stall_share),
+                )
+                for run in found.epoch_times
+            ),
+        ),
+        _table(
+            ("time budgets", "disk", "hours", "variant", "epochs", "best top-1"),
+            (
+                (f"{run.data} {run.model}", run.disk, run.hours, run.variant, run.num_epochs, f"{run.top1:.2f}")
+                for run in found.budgets
+            ),
+        ),
+        _table(
+            ("storage budgets", "share", "compressed", "top-1", "subsampled top-1"),
+            (
+                (
+                    f"{run.data} {run.model}",
+                    f"{run.percent} %",
+                    run.variant,
+                    f"{run.compressed_top1:.2f}",
+                    f"{run.subsampled_top1:.2f}",
+                )
+                for run in found.storage
+            ),
+        ),
+        _table(
+            ("regimens", "stages", "best top-1", "mean GiB"),
+            (
+                (f"{run.data} {run.model}", run.stages, f"{run.top1:.2f}", f"{run.mean_gib:.1f}")
+                for run in found.regimens
+            ),
+        ),
+        _table(
+            ("cache and compression", "disk", "variant", "loader", "images/s"),
+            (
+                (f"{run.data} {run.model}", run.disk, run.variant, run.loader, f"{run.images_per_second:,.0f}")
+                for run in found.caches
+            ),
+        ),
+    )
+    return [table for table in tables if table.row_count]
+
+
+def _table(columns: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> Table:
+    table = new_table(*columns)
+    for row in rows:
+        table.add_row(*map(str, row))
+    return table
+
+
+def _share(share: float | None) -> str:
+    return "" if share is None else f"{share:.0%}"
