@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from penstock.order.permutation import Indices, Words, order_of, permutation
-from penstock.order.random import Purpose, below, words
+from penstock.order.random import Purpose, words
 from penstock.order.window import Window, deal_runs, shuffle_in_windows
 
 MOST_LANES = 960
@@ -23,12 +23,12 @@ LADDER = (960, 480, 240, 120, 60, 24, 12, 8, 4, 2, 1)
 MIN_SAMPLES_PER_LANE = 64
 
 # How far the pattern of formats turns from one position to the next: the ratio of a whole number and a golden part to
-# the lanes, so that it turns by the golden part along a lane. The whole numbers were found by search: of 16, 64 or 256
-# successive samples of a rank, for 1 to 16 ranks and every divisor of the lanes, an arc of the circle holds at most 6
-# more or fewer than its length says. With few lanes no such number is as good as one turn for all.
+# the lanes, so that it turns by the golden part along a lane. The whole numbers were found by search: they keep
+# 5 to 256 successive samples of a rank closest to the mix, for 1 to 16 ranks and every divisor of the lanes. With fewer
+# lanes one turn for all is as good.
 GOLDEN = (5**0.5 - 1) / 2
-WHOLE_TURNS = {960: 54, 480: 253, 240: 70, 120: 70, 60: 31, 24: 12}
-ANY_TURN = 0.470719744660976
+WHOLE_TURNS = {960: 54, 480: 253, 240: 70, 120: 70, 60: 31}
+ANY_TURN = 0.7644004374083184
 
 
 def choose_lanes(num_samples: int, most: int = MOST_LANES) -> int:
@@ -95,22 +95,15 @@ class Lanes:
     def _steps_by_format(self, epoch: int, lane: int, edges: Indices) -> Indices:
         """The steps of a lane that are due to format 0, ascending, then those due to format 1, and so on.
 
-        An epoch starts the pattern elsewhere: a format with one sample in a lane would else stand at the same position
-        in every epoch.
-        """
-        shift = below(self.height, self.seed, Purpose.ROTATE, epoch)
-        return np.argsort(np.roll(self._pattern(lane, edges), shift), kind="stable")
-
-    def _pattern(self, lane: int, edges: Indices) -> npt.NDArray[np.uint16]:
-        """Which format is due at each step of a lane: even along the lane, across lanes, and for every rank.
-
-        Each position has a turn in [0, 1); the lane's lowest turns get its first format, and so on.
+        The pattern is even along a lane, across lanes, and for every rank: each position has a turn in [0, 1), and the
+        lane's lowest turns get its first format, and so on. Each epoch turns the whole: else a format with one sample
+        in a lane would stand at the same position in every epoch.
         """
         positions = np.arange(lane, self.num_samples, self.num_lanes, dtype=np.uint64)
-        turns = positions * np.uint64(_turn(self.num_lanes))
+        turns = positions * np.uint64(_turn(self.num_lanes)) + words(1, self.seed, Purpose.TURN, epoch)
         pattern = np.empty(len(turns), np.uint16)
-        pattern[order_of(turns)] = np.repeat(np.arange(self.num_formats, dtype=np.uint16), np.diff(edges))
-        return pattern
+        pattern[order_of(turns)] = np.repeat(np.arange(self.num_formats), np.diff(edges))
+        return np.argsort(pattern, kind="stable")
 
     @cached_property
     def _dealt(self) -> npt.NDArray[np.integer]:

@@ -17,7 +17,7 @@ class Purpose(IntEnum):
 
     DEAL = 1
     SHUFFLE = 2
-    ROTATE = 3
+    TURN = 3
     RUNS = 4
     LIQUID = 5
     PINNED = 6
@@ -32,8 +32,3 @@ def words(num: int, seed: int, purpose: Purpose, epoch: int = 0, item: int = 0) 
     key = np.array([seed, int(purpose)], np.uint64)
     counter = np.array([0, item, epoch, 0], np.uint64)
     return np.random.Philox(key=key, counter=counter).random_raw(num)
-
-
-def below(bound: int, seed: int, purpose: Purpose, epoch: int = 0, item: int = 0) -> int:
-    """A number in [0, bound), uneven by at most bound / 2^64."""
-    return int(words(1, seed, purpose, epoch, item)[0]) * bound >> 64
