@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "bindings/register.h"
+#include "bindings/wait.h"
 #include "engine/cores.h"
 #include "engine/thread_pool.h"
 
@@ -23,6 +24,15 @@ bool wait(Job& job, double seconds) {
     return job.wait_for(std::chrono::milliseconds(static_cast<std::int64_t>(limited * 1000)));
 }
 
+// Calls a Python function on the pool's threads, each with the GIL while it runs Python. The caller keeps the function.
+void call_each(ThreadPool& pool, const nb::callable& function, std::size_t count) {
+    const std::shared_ptr<Job> job = pool.run(count, [called = function.ptr()](std::size_t index) {
+        const nb::gil_scoped_acquire locked;
+        nb::borrow<nb::callable>(called)(index);
+    });
+    finish_or_interrupt(*job);
+}
+
 }  // namespace
 
 void register_engine(nb::module_& module) {
@@ -35,7 +45,10 @@ void register_engine(nb::module_& module) {
         .def_prop_ro("num_tasks", &Job::num_tasks);
     nb::class_<ThreadPool>(module, "ThreadPool")
         .def(nb::init<std::size_t>(), nb::arg("num_threads") = 0)
-        .def_prop_ro("num_threads", &ThreadPool::num_threads);
+        .def_prop_ro("num_threads", &ThreadPool::num_threads)
+        .def("call_each", &call_each, nb::arg("function"), nb::arg("count"),
+             nb::sig("def call_each(self, function: collections.abc.Callable[[int], object], count: int) -> None"),
+             "Calls function(0) … function(count - 1) on the threads of the pool; the first error stops the rest.");
 }
 
 }  // namespace penstock::bindings

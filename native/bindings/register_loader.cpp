@@ -73,8 +73,8 @@ constexpr std::chrono::milliseconds kSignalInterval{50};
 // in the middle of a slow read.
 class OpenPipeline {
   public:
-    OpenPipeline(const BorrowedTable& table, const PipelineOptions& options)
-        : pipeline_(std::make_unique<Pipeline>(table.table(), options)) {}
+    OpenPipeline(const BorrowedTable& table, const TransformProgram& program, const PipelineOptions& options)
+        : pipeline_(std::make_unique<Pipeline>(table.table(), program, options)) {}
     ~OpenPipeline() { close(); }
 
     void close() {
@@ -103,12 +103,12 @@ class OpenPipeline {
     std::unique_ptr<Pipeline> pipeline_;
 };
 
-nb::dlpack::dtype dtype_of(ElementType type) {
+nb::dlpack::dtype dtype_of(SampleType type) {
     switch (type) {
-        case ElementType::uint8: return nb::dtype<std::uint8_t>();
-        case ElementType::uint16: return nb::dtype<std::uint16_t>();
-        case ElementType::float16: return {static_cast<std::uint8_t>(nb::dlpack::dtype_code::Float), 16, 1};
-        case ElementType::float32: return nb::dtype<float>();
+        case SampleType::uint8: return nb::dtype<std::uint8_t>();
+        case SampleType::uint16: return nb::dtype<std::uint16_t>();
+        case SampleType::float16: return {static_cast<std::uint8_t>(nb::dlpack::dtype_code::Float), 16, 1};
+        case SampleType::float32: return nb::dtype<float>();
     }
     return {};
 }
@@ -121,7 +121,7 @@ nb::object array_over(const BatchField::Slot& slot, std::optional<std::size_t> c
     slot.memory->hand_over();
     std::vector<std::size_t> sides;
     if (count) sides.push_back(*count);
-    sides.insert(sides.end(), slot.shape.sides.begin(), slot.shape.sides.end());
+    sides.insert(sides.end(), slot.shape.sides.begin(), slot.shape.sides.begin() + slot.shape.num_sides);
     return nb::cast(
         nb::ndarray<nb::numpy>(slot.data, sides.size(), sides.data(), owner, nullptr, dtype_of(slot.shape.type)));
 }
@@ -180,6 +180,7 @@ void register_options(nb::module_& module) {
         .value("RGB", Channels::rgb)
         .value("L", Channels::grey)
         .value("UNCHANGED", Channels::unchanged);
+    nb::enum_<Layout>(module, "Layout").value("NHWC", Layout::nhwc).value("NCHW", Layout::nchw);
     nb::enum_<Verify>(module, "Verify")
         .value("FIRST", Verify::first)
         .value("ALWAYS", Verify::always)
@@ -197,6 +198,9 @@ void register_options(nb::module_& module) {
         .def_prop_rw(
             "channels", [](const PipelineOptions& options) { return options.samples.channels; },
             [](PipelineOptions& options, Channels channels) { options.samples.channels = channels; })
+        .def_prop_rw(
+            "layout", [](const PipelineOptions& options) { return options.samples.layout; },
+            [](PipelineOptions& options, Layout layout) { options.samples.layout = layout; })
         .def_prop_rw(
             "verify", [](const PipelineOptions& options) { return options.samples.verify; },
             [](PipelineOptions& options, Verify verify) { options.samples.verify = verify; })
@@ -242,8 +246,8 @@ void register_loader(nb::module_& module) {
              nb::arg("offset").none() = nb::none(), nb::arg("length").none() = nb::none(),
              nb::arg("checksum").none() = nb::none(), nb::arg("codec").none() = nb::none());
     nb::class_<OpenPipeline>(module, "Pipeline")
-        .def(nb::init<const BorrowedTable&, const PipelineOptions&>(), nb::arg("table"), nb::arg("options"),
-             nb::keep_alive<1, 2>())
+        .def(nb::init<const BorrowedTable&, const TransformProgram&, const PipelineOptions&>(), nb::arg("table"),
+             nb::arg("program"), nb::arg("options"), nb::keep_alive<1, 2>())
         .def("submit", &submit, nb::arg("ids"), nb::arg("seed"), nb::arg("epoch"),
              "Starts work on a batch and returns at once.")
         .def(

@@ -13,22 +13,19 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "engine/memory_account.h"
+#include "pixels/operations.h"
 
 namespace penstock {
 
-enum class ElementType : std::uint8_t { uint8, uint16, float16, float32 };
-
-[[nodiscard]] constexpr std::size_t element_bytes(ElementType type) noexcept {
-    return type == ElementType::uint8 ? 1 : type == ElementType::float32 ? 4 : 2;
-}
-
-/// What one sample of a batch looks like: three sides (H, W, C or C, H, W) and an element type.
+/// What one sample of a batch looks like: its sides (H, W, C or C, H, W; H, W of a mask) and the type of its elements.
 struct SlotShape {
-    std::array<std::uint32_t, 3> sides{};
-    ElementType type = ElementType::uint8;
+    std::array<std::uint32_t, 3> sides{1, 1, 1};
+    std::uint8_t num_sides = 3;
+    SampleType type = SampleType::uint8;
 
     [[nodiscard]] std::size_t bytes() const noexcept {
-        return std::size_t{sides[0]} * sides[1] * sides[2] * element_bytes(type);
+        const std::size_t element = type == SampleType::uint8 ? 1 : type == SampleType::float32 ? 4 : 2;
+        return std::size_t{sides[0]} * sides[1] * sides[2] * element;
     }
     friend bool operator==(const SlotShape&, const SlotShape&) = default;
 };

@@ -22,7 +22,7 @@ constexpr std::uint64_t kPageBytes = 4096;
 }  // namespace
 
 struct Pipeline::State {
-    State(SampleTable sample_table, const PipelineOptions& options)
+    State(SampleTable sample_table, TransformProgram program, const PipelineOptions& options)
         : table(std::move(sample_table)),
           whole_files(table.fields.front().is_whole_file()),
           slots{std::make_shared<BufferPool>(options.memory.idle_bytes), gauge},
@@ -31,7 +31,7 @@ struct Pipeline::State {
           files(table.files, options.caching, whole_files ? 0 : kMaxOpenFiles),
           max_read_bytes(std::min<std::uint64_t>(kMaxReadBytes, options.memory.read_bytes / 4)),
           reading(files, read_memory, whole_files, options.reading, sink()),
-          decoder(table, options.samples),
+          decoder(table, std::move(program), options.samples),
           read_threads(reading.num_threads()),
           decode_threads(options.num_threads) {
         // Direct reads have a grid, which is the disk's; reads are planned on it from the first one on.
@@ -78,19 +78,19 @@ struct Pipeline::State {
     }
 
     void run_decoder() {
-        Scratch scratch(scratch_memory);
+        DecoderScratch scratch(scratch_memory);
         StageWatch watch(decode_clock);
         while (std::optional<ReadySample> sample = ready.pop()) {
             watch.began_working();
             if (!sample->batch->is_cancelled()) decode(*sample, scratch);
             end_samples(*sample->batch, 1);
             sample.reset();  // frees the bytes read before it waits for the next ones
-            scratch.ease();
+            scratch.pixels.ease();
             watch.began_waiting();
         }
     }
 
-    void decode(const ReadySample& sample, Scratch& scratch) {
+    void decode(const ReadySample& sample, DecoderScratch& scratch) {
         try {
             decoder.decode(*sample.batch, sample.position, *sample.bytes, scratch);
             num_decoded.fetch_add(1, std::memory_order_relaxed);
@@ -131,7 +131,8 @@ struct Pipeline::State {
     ThreadPool decode_threads;
 };
 
-Pipeline::Pipeline(SampleTable table, const PipelineOptions& options) : state_(std::move(table), options) {}
+Pipeline::Pipeline(SampleTable table, TransformProgram program, const PipelineOptions& options)
+    : state_(std::move(table), std::move(program), options) {}
 
 Pipeline::~Pipeline() = default;
 

@@ -52,7 +52,7 @@ struct PipelineStats {
 class Pipeline {
   public:
     /// The table's columns must outlive the pipeline.
-    Pipeline(SampleTable table, const PipelineOptions& options);
+    Pipeline(SampleTable table, TransformProgram program, const PipelineOptions& options);
     ~Pipeline();
     Pipeline(const Pipeline&) = delete;
     Pipeline& operator=(const Pipeline&) = delete;

@@ -5,8 +5,8 @@
 
 #include "base/crc32c.h"
 #include "base/error.h"
-#include "codecs/decode.h"
 #include "codecs/table.h"
+#include "engine/grey.h"
 
 namespace penstock {
 
@@ -16,6 +16,12 @@ struct SampleDecoder::Encoded {
     const Codec* codec;
     bool verify;  ///< whether the codec is to check its own checksums
     bool is_mask;
+};
+
+/// Where a field of a sample goes.
+struct SampleDecoder::Target {
+    BatchField& field;
+    std::size_t position;
 };
 
 namespace {
@@ -31,10 +37,17 @@ const Codec& codec_of(ByteView data) {
                 "remove the file from the folder, or convert it");
 }
 
+// The largest scale up to `most` that the codec decodes at.
+std::uint32_t best_scale(const Codec& codec, std::uint32_t most) {
+    std::uint32_t scale = most;
+    while (scale > 1 && !codec.can_scale(scale)) scale /= 2;
+    return scale;
+}
+
 }  // namespace
 
-SampleDecoder::SampleDecoder(const SampleTable& table, const SampleOptions& options)
-    : table_(table), options_(options) {
+SampleDecoder::SampleDecoder(const SampleTable& table, TransformProgram program, const SampleOptions& options)
+    : table_(table), program_(std::move(program)), mask_program_(program_.for_masks()), options_(options) {
     if (options.verify == Verify::first) {
         verified_ = std::make_unique<std::atomic<std::uint8_t>[]>((table.num_samples + 7) / 8);
     }
@@ -50,7 +63,7 @@ void SampleDecoder::set_verified(std::uint64_t id) noexcept {
     verified_[id / 8].fetch_or(static_cast<std::uint8_t>(1u << (id % 8)), std::memory_order_relaxed);
 }
 
-void SampleDecoder::decode(Batch& batch, std::size_t position, const Fetched& bytes, Scratch& scratch) {
+void SampleDecoder::decode(Batch& batch, std::size_t position, const Fetched& bytes, DecoderScratch& scratch) {
     try {
         decode_fields(batch, position, bytes, scratch);
     } catch (const Error& error) {
@@ -61,12 +74,27 @@ void SampleDecoder::decode(Batch& batch, std::size_t position, const Fetched& by
     }
 }
 
-void SampleDecoder::decode_fields(Batch& batch, std::size_t position, const Fetched& bytes, Scratch& scratch) {
-    const std::uint64_t id = batch.wish().ids[position];
-    for (std::size_t index = 0; index < table_.fields.size(); ++index) {
-        decode_field(encoded(table_.fields[index], id, bytes), batch.field(index), position, scratch);
+void SampleDecoder::decode_fields(Batch& batch, std::size_t position, const Fetched& bytes, DecoderScratch& scratch) {
+    const BatchWish& wish = batch.wish();
+    const std::uint64_t id = wish.ids[position];
+    const Encoded picture = encoded(table_.fields.front(), id, bytes);
+    const ImageSize size = size_of(picture);
+    const Draw draw = program_.draw(size, {wish.seed, wish.epoch, id});
+    decode_field(picture, draw, {batch.field(0), position}, scratch);
+    for (std::size_t index = 1; index < table_.fields.size(); ++index) {
+        const Encoded mask = encoded(table_.fields[index], id, bytes);
+        if (size_of(mask) != size) {
+            throw Error(ErrorCode::corrupt, "a mask has another size than its image", "sample " + std::to_string(id),
+                        "repair the source and build it again");
+        }
+        decode_field(mask, draw, {batch.field(index), position}, scratch);
     }
     set_verified(id);
+}
+
+ImageSize SampleDecoder::size_of(const Encoded& data) const {
+    const ImageInfo info = inspect_image(*data.codec, data.data, options_.max_pixels);
+    return {info.shape.height, info.shape.width};
 }
 
 SampleDecoder::Encoded SampleDecoder::encoded(const FieldColumns& field, std::uint64_t id, const Fetched& bytes) const {
@@ -90,25 +118,61 @@ SampleDecoder::Encoded SampleDecoder::encoded(const FieldColumns& field, std::ui
     return {data, &codec, verify && !has_checksum, field.is_mask};
 }
 
-void SampleDecoder::decode_field(const Encoded& data, BatchField& out, std::size_t position, Scratch& scratch) const {
+DecodePlan SampleDecoder::plan_field(const Encoded& data, const Draw& draw, std::uint32_t scale) const {
     DecodeOptions wishes;
+    wishes.scale = scale;
     wishes.palette_indices = data.is_mask;
     wishes.fast = options_.approximate;
     wishes.verify = data.verify;
     wishes.max_pixels = options_.max_pixels;
-    const DecodePlan plan = plan_decode(*data.codec, data.data, wishes);
-    PixelShape wanted = plan.shape;
-    if (!data.is_mask) wanted.channels = channels_of(options_.channels, wanted.channels);
-    const SlotShape shape{{wanted.height, wanted.width, wanted.channels},
-                          wanted.sample_bytes == 2 ? ElementType::uint16 : ElementType::uint8};
-    const ImageView slot{out.take(position, shape), wanted.row_bytes(), wanted};
-    if (wanted == plan.shape) {
-        decode_image(*data.codec, data.data, plan, slot);
+    const TransformProgram& program = data.is_mask ? mask_program_ : program_;
+    const Region region = program.region(draw, scale);
+    const Region whole{0, 0, (draw.source.height + scale - 1) / scale, (draw.source.width + scale - 1) / scale};
+    if (region != whole) wishes.region = region;
+    return plan_decode(*data.codec, data.data, wishes);
+}
+
+Slot SampleDecoder::slot_for(const Encoded& data, const Draw& draw, PixelShape decoded, const Target& target) const {
+    const TransformProgram& program = data.is_mask ? mask_program_ : program_;
+    const SampleType own = decoded.sample_bytes == 2 ? SampleType::uint16 : SampleType::uint8;
+    Slot slot{nullptr, draw.output, decoded.channels, program.output_type().value_or(own), options_.layout};
+    if (!data.is_mask && options_.channels != Channels::unchanged) {
+        slot.channels = options_.channels == Channels::rgb ? 3 : 1;
+    }
+    SlotShape shape{{slot.size.height, slot.size.width, slot.channels}, 3, slot.type};
+    if (data.is_mask && slot.channels == 1) {
+        shape.num_sides = 2;
+    } else if (slot.layout == Layout::nchw) {
+        shape.sides = {slot.channels, slot.size.height, slot.size.width};
+    }
+    slot.data = target.field.take(target.position, shape);
+    return slot;
+}
+
+void SampleDecoder::decode_field(const Encoded& data, const Draw& draw, const Target& target,
+                                 DecoderScratch& scratch) const {
+    const TransformProgram& program = data.is_mask ? mask_program_ : program_;
+    const bool may_shrink = options_.approximate && !data.is_mask;
+    const std::uint32_t scale = may_shrink ? best_scale(*data.codec, program.max_scale(draw)) : 1;
+    const DecodePlan plan = plan_field(data, draw, scale);
+    const Slot slot = slot_for(data, draw, plan.shape, target);
+    if (program.copies(draw, plan.shape, slot)) {
+        auto* out = static_cast<std::uint8_t*>(slot.data);
+        decode_image(*data.codec, data.data, plan, {out, plan.shape.row_bytes(), plan.shape});
         return;
     }
-    const ImageView decoded{scratch.room(plan.shape.bytes()), plan.shape.row_bytes(), plan.shape};
-    decode_image(*data.codec, data.data, plan, decoded);
-    convert_channels(decoded, slot);
+    const bool greys = slot.channels == 1 && plan.shape.channels >= 3;
+    PixelShape grey = plan.shape;
+    grey.channels = 1;
+    std::uint8_t* room = scratch.pixels.room(plan.shape.bytes() + (greys ? grey.bytes() : 0));
+    ImageView pixels{room, plan.shape.row_bytes(), plan.shape};
+    decode_image(*data.codec, data.data, plan, pixels);
+    if (greys) {
+        const ImageView converted{room + plan.shape.bytes(), grey.row_bytes(), grey};
+        to_grey(pixels, converted);
+        pixels = converted;
+    }
+    program.apply(pixels, draw, slot, scratch.transform, scale);
 }
 
 }  // namespace penstock

@@ -7,41 +7,58 @@
 #include <memory>
 #include <vector>
 
+#include "codecs/decode.h"
 #include "engine/batch.h"
-#include "engine/channels.h"
 #include "engine/fetch.h"
 #include "engine/sample_table.h"
 #include "engine/scratch.h"
+#include "pixels/program.h"
 
 namespace penstock {
 
+enum class Channels : std::uint8_t { rgb, grey, unchanged };
 enum class Verify : std::uint8_t { first, always, never };
 
 struct SampleOptions {
+    Layout layout = Layout::nhwc;
     Channels channels = Channels::rgb;
     Verify verify = Verify::first;
     bool approximate = false;  ///< a rougher transform, and a reduced scale where the crop shrinks by 2 or more
     std::uint64_t max_pixels = std::uint64_t{1} << 28;
 };
 
+/// Working memory of one decoding thread.
+struct DecoderScratch {
+    explicit DecoderScratch(MemoryAccount& memory) : pixels(memory) {}
+
+    Scratch pixels;
+    TransformScratch transform;
+};
+
 /// Stateless but for which samples were verified: one object serves every thread.
 class SampleDecoder {
   public:
-    SampleDecoder(const SampleTable& table, const SampleOptions& options);
+    SampleDecoder(const SampleTable& table, TransformProgram program, const SampleOptions& options);
 
     /// Fills the sample's slots. Throws what is wrong with it, with the file in `where`.
-    void decode(Batch& batch, std::size_t position, const Fetched& bytes, Scratch& scratch);
+    void decode(Batch& batch, std::size_t position, const Fetched& bytes, DecoderScratch& scratch);
 
   private:
     struct Encoded;
+    struct Target;
 
-    void decode_fields(Batch& batch, std::size_t position, const Fetched& bytes, Scratch& scratch);
+    void decode_fields(Batch& batch, std::size_t position, const Fetched& bytes, DecoderScratch& scratch);
     [[nodiscard]] Encoded encoded(const FieldColumns& field, std::uint64_t id, const Fetched& bytes) const;
-    void decode_field(const Encoded& data, BatchField& out, std::size_t position, Scratch& scratch) const;
+    [[nodiscard]] ImageSize size_of(const Encoded& data) const;
+    void decode_field(const Encoded& data, const Draw& draw, const Target& target, DecoderScratch& scratch) const;
+    [[nodiscard]] DecodePlan plan_field(const Encoded& data, const Draw& draw, std::uint32_t scale) const;
+    [[nodiscard]] Slot slot_for(const Encoded& data, const Draw& draw, PixelShape decoded, const Target& target) const;
     [[nodiscard]] bool must_verify(std::uint64_t id) const noexcept;
     void set_verified(std::uint64_t id) noexcept;
 
     const SampleTable& table_;
+    const TransformProgram program_;
+    const TransformProgram mask_program_;
     const SampleOptions options_;
     std::unique_ptr<std::atomic<std::uint8_t>[]> verified_;  // a bit a sample
 };

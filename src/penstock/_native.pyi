@@ -1,4 +1,4 @@
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 import enum
 from typing import Annotated, Any
 
@@ -146,6 +146,11 @@ class ThreadPool:
     @property
     def num_threads(self) -> int: ...
 
+    def call_each(self, function: Callable[[int], object], count: int) -> None:
+        """
+        Calls function(0) … function(count - 1) on the threads of the pool; the first error stops the rest.
+        """
+
 def decode_many(pool: ThreadPool, codec: str, images: Sequence[penstock.types.Buffer], passes: int = 1) -> tuple[float, float]:
     """
     Decodes every image `passes` times on the pool, throws the pixels away, and gives (wall, CPU) seconds.
@@ -212,6 +217,11 @@ class Channels(enum.Enum):
 
     UNCHANGED = 2
 
+class Layout(enum.Enum):
+    NHWC = 0
+
+    NCHW = 1
+
 class Verify(enum.Enum):
     FIRST = 0
 
@@ -251,6 +261,12 @@ class PipelineOptions:
 
     @channels.setter
     def channels(self, arg: Channels, /) -> None: ...
+
+    @property
+    def layout(self) -> Layout: ...
+
+    @layout.setter
+    def layout(self, arg: Layout, /) -> None: ...
 
     @property
     def verify(self) -> Verify: ...
@@ -311,7 +327,7 @@ class SampleTable:
     def add_field(self, is_mask: bool = False, file: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, offset: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, length: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, checksum: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, codec: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> None: ...
 
 class Pipeline:
-    def __init__(self, table: SampleTable, options: PipelineOptions) -> None: ...
+    def __init__(self, table: SampleTable, program: TransformProgram, options: PipelineOptions) -> None: ...
 
     def submit(self, ids: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], seed: int, epoch: int) -> Batch:
         """Starts work on a batch and returns at once."""

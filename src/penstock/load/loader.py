@@ -7,18 +7,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
+import numpy as np
+
 from penstock import _native
 from penstock.errors import ArgumentError, PenstockError
 from penstock.load.budget import Budget, Demand, plan_budget
-from penstock.load.delivery import Delivery, Progress
+from penstock.load.delivery import BatchDict, Delivery, Progress
 from penstock.load.failures import FailureLog
 from penstock.load.options import ErrorPolicy, ReadPolicy, check_count, take_foreign_keywords
 from penstock.load.process import FORKED, explained, refuse_worker
+from penstock.load.rest import Rest, stack
 from penstock.load.samples import Ids, Samples, Subset
 from penstock.load.source import open_samples
 from penstock.load.stats import stats_of
 from penstock.machine import memory as machine_memory
 from penstock.order import MOST_LANES, Batches, Order, State
+from penstock.transforms import split as split_transforms
+from penstock.transforms.apply import Transforms
 from penstock.types import OnProgress, no_progress
 from penstock.units import parse_bytes
 
@@ -26,9 +31,10 @@ from penstock.units import parse_bytes
 class Loader:
     """Batches of a dataset or of a plain image folder, epoch after epoch.
 
-    A batch is a dict of arrays: `image`, `id` (the sample's row in the index), `label` and what else there is. Every
-    `iter()` starts the next epoch. The order is a function of (seed, epoch, dataset): the same on any number of threads
-    and ranks. Threads and memory are the node's, shared by its ranks.
+    A batch is a dict of arrays: `image`, `id` (the sample's row in the index), `label` and what else there is. Images
+    of different sizes give a list of arrays: add a transform that resizes. Every `iter()` starts the next epoch. The
+    order is a function of (seed, epoch, dataset): the same on any number of threads and ranks. Threads and memory are
+    the node's, shared by its ranks.
 
     >>> import pathlib, tempfile, penstock
     >>> import numpy as np
@@ -49,6 +55,7 @@ class Loader:
         batch_size: int = 1,
         seed: int = 0,
         memory: int | str | None = None,
+        transform: Transforms = None,
         split: str | None = None,
         subset: Subset | None = None,
         shuffle: bool = True,
@@ -57,6 +64,7 @@ class Loader:
         cache: str = "system",
         decode: str = "exact",
         channels: str = "RGB",
+        layout: str = "NHWC",
         verify: str = "first",
         on_error: str = "raise",
         max_errors: int = 100,
@@ -83,10 +91,13 @@ class Loader:
         self._as_tuple = self._checked_fields(as_tuple)
         self._next = State.of(self._order, 0, 0, self._samples.fingerprint)
         self._batches(0)  # refuses ranks that would get no sample
-        options = ReadPolicy(cache, verify, decode, channels).native()
+        self._chain = split_transforms(transform)
+        self._policy = ReadPolicy(cache, verify, decode, channels, layout)
+        options = self._policy.native()
         options.num_threads = threads or max(1, _native.usable_cores() // _local_world_size())
         self._budget = self._share_out(memory, options)
-        self._pipeline = _native.Pipeline(self._samples.table, options)
+        self._pipeline = _native.Pipeline(self._samples.table, self._chain.program(), options)
+        self._rest = Rest(self._chain.rest, options.num_threads) if self._chain.rest else None
 
     def __iter__(self) -> Iterator[Any]:
         """Start the next epoch, or go on where a loaded state stands."""
@@ -187,7 +198,14 @@ class Loader:
             if batch is None:
                 self._delivery = None
                 return
+            batch = self._finish(batch)
             yield batch if names is None else tuple(batch[name] for name in names)
+
+    def _finish(self, batch: BatchDict) -> BatchDict:
+        """The last step of a batch, on the consumer's thread."""
+        if self._rest is not None:
+            batch["image"] = stack(self._rest(list(batch["image"])))
+        return batch
 
     def _state(self) -> State:
         if self._delivery is None:
@@ -212,7 +230,7 @@ class Loader:
         demand = Demand(
             self.batch_size,
             options.num_threads,
-            None,
+            self._sample_bytes(),
             self._samples.largest_read_bytes,
             self._samples.largest_pixel_bytes,
         )
@@ -221,6 +239,17 @@ class Loader:
         options.scratch_bytes = budget.scratch_bytes
         options.idle_bytes = budget.idle_bytes
         return budget
+
+    def _sample_bytes(self) -> int | None:
+        """What a sample takes in a batch, at most; None if only decoding will tell."""
+        program = self._chain.program()
+        if program.fixed_size is None or self._policy.channels == "unchanged":
+            return self._samples.largest_pixel_bytes
+        height, width = program.fixed_size
+        channels = 3 if self._policy.channels == "RGB" else 1
+        item_bytes = np.dtype(program.output_type or np.uint16).itemsize
+        masks = 2 * (len(self._samples.image_fields) - 1)
+        return height * width * (channels * item_bytes + masks)
 
     def _checked_fields(self, names: Sequence[str] | None) -> tuple[str, ...] | None:
         if names is None:

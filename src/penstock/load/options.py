@@ -11,6 +11,7 @@ from penstock.errors import ArgumentError
 
 CHANNELS = {"RGB": _native.Channels.RGB, "L": _native.Channels.L, "unchanged": _native.Channels.UNCHANGED}
 VERIFY = {"first": _native.Verify.FIRST, "always": _native.Verify.ALWAYS, "never": _native.Verify.NEVER}
+LAYOUTS = {"NHWC": _native.Layout.NHWC, "NCHW": _native.Layout.NCHW}
 CACHES = {"system": _native.Caching.SYSTEM, "none": _native.Caching.NONE}
 DECODES = ("exact", "approximate")
 POLICIES = ("raise", "skip", "replace")
@@ -57,12 +58,14 @@ class ReadPolicy:
     verify: str = "first"
     decode: str = "exact"
     channels: str = "RGB"
+    layout: str = "NHWC"
 
     def __post_init__(self) -> None:
         check_cache(self.cache)
         check_choice("verify", self.verify, VERIFY)
         check_choice("decode", self.decode, DECODES)
         check_choice("channels", self.channels, CHANNELS)
+        check_choice("layout", self.layout, LAYOUTS)
 
     def native(self) -> _native.PipelineOptions:
         """As the pipeline takes it."""
@@ -71,6 +74,7 @@ class ReadPolicy:
         options.verify = VERIFY[self.verify]
         options.approximate = self.decode == "approximate"
         options.channels = CHANNELS[self.channels]
+        options.layout = LAYOUTS[self.layout]
         return options
 
 

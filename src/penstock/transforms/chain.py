@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from penstock import _native
 from penstock.errors import ArgumentError
@@ -12,7 +12,7 @@ from penstock.transforms.torchvision import members, recognise
 from penstock.transforms.transform import Transform
 from penstock.transforms.values import Normalize, Remap, ToDtype
 
-AnyTransform: TypeAlias = Transform | Callable[[object], object]
+AnyTransform: TypeAlias = Transform | Callable[[Any], Any]
 """One of ours, one of torchvision's, or anything that takes a sample and gives a sample."""
 
 
@@ -21,7 +21,7 @@ class Chain:
     """What runs natively for every sample, and what is left for Python, in this order."""
 
     native: tuple[Transform, ...] = ()
-    rest: tuple[Callable[[object], object], ...] = ()
+    rest: tuple[Callable[[Any], Any], ...] = ()
 
     def program(self) -> _native.TransformProgram:
         """The native part, compiled."""
@@ -47,7 +47,7 @@ def split(transforms: AnyTransform | Iterable[AnyTransform] | None) -> Chain:
     )
     """
     native: list[Transform] = []
-    rest: list[Callable[[object], object]] = []
+    rest: list[Callable[[Any], Any]] = []
     for transform in _flatten(transforms):
         known = [transform] if isinstance(transform, Transform) else recognise(transform)
         if not rest and known is not None and _may_follow(native, known):

@@ -93,7 +93,7 @@ def pipeline(request: pytest.FixtureRequest, shard: Shard) -> Iterator[_native.P
     wishes = options(allow_uring="uring" in request.param)
     if "direct" in request.param:
         wishes.caching = _native.Caching.NONE
-    opened = _native.Pipeline(shard.table(), wishes)
+    opened = _native.Pipeline(shard.table(), _native.TransformProgram([]), wishes)
     stats = opened.stats()
     if "uring" in request.param and stats["io_engine"] != "uring":
         pytest.skip(f"this kernel refuses io_uring: {os.strerror(stats['uring_refusal'])}")
@@ -151,7 +151,7 @@ def test_damage_is_found_by_its_checksum(shard: Shard) -> None:
     shard.path.write_bytes(data)
 
     for verify, expected in ((_native.Verify.FIRST, 1), (_native.Verify.ALWAYS, 1), (_native.Verify.NEVER, 0)):
-        pipeline = _native.Pipeline(shard.table(), options(verify=verify))
+        pipeline = _native.Pipeline(shard.table(), _native.TransformProgram([]), options(verify=verify))
         batch = pipeline.submit(ids(0, 1), 0, 0)
         pipeline.wait(batch)
         assert len(batch.failures()) == expected
@@ -159,7 +159,7 @@ def test_damage_is_found_by_its_checksum(shard: Shard) -> None:
 
 
 def test_a_batch_belongs_to_its_holder(shard: Shard) -> None:
-    pipeline = _native.Pipeline(shard.table(), options())
+    pipeline = _native.Pipeline(shard.table(), _native.TransformProgram([]), options())
     held = [load(pipeline, number, number + 1) for number in range(20)]
     pipeline.close()
     del pipeline
@@ -170,7 +170,7 @@ def test_a_batch_belongs_to_its_holder(shard: Shard) -> None:
 
 
 def test_memory_of_a_batch_is_used_again(shard: Shard) -> None:
-    pipeline = _native.Pipeline(shard.table(), options())
+    pipeline = _native.Pipeline(shard.table(), _native.TransformProgram([]), options())
     addresses = set()
     for number in range(10):
         found = load(pipeline, number, number + 1)
@@ -182,7 +182,7 @@ def test_memory_of_a_batch_is_used_again(shard: Shard) -> None:
 
 
 def test_other_samples_can_stand_in(shard: Shard) -> None:
-    pipeline = _native.Pipeline(shard.table(), options())
+    pipeline = _native.Pipeline(shard.table(), _native.TransformProgram([]), options())
     pipeline.fail(None, errno.ENOENT, 1)
     batch = pipeline.submit(ids(4), 0, 0)
     pipeline.wait(batch)
@@ -197,7 +197,7 @@ def test_other_samples_can_stand_in(shard: Shard) -> None:
 
 
 def test_dropped_samples_leave_no_gap(shard: Shard) -> None:
-    pipeline = _native.Pipeline(shard.table(), options())
+    pipeline = _native.Pipeline(shard.table(), _native.TransformProgram([]), options())
     batch = pipeline.submit(ids(1, 2, 3, 4), 0, 0)
     pipeline.wait(batch)
 
@@ -208,7 +208,9 @@ def test_dropped_samples_leave_no_gap(shard: Shard) -> None:
 
 
 def test_memory_stays_within_its_accounts(shard: Shard) -> None:
-    pipeline = _native.Pipeline(shard.table(), options(read_bytes=32_768, allow_uring=False))
+    pipeline = _native.Pipeline(
+        shard.table(), _native.TransformProgram([]), options(read_bytes=32_768, allow_uring=False)
+    )
     for _ in range(5):
         load(pipeline, *range(COUNT))
 
@@ -218,7 +220,7 @@ def test_memory_stays_within_its_accounts(shard: Shard) -> None:
 
 
 def test_a_read_larger_than_its_memory_is_refused(shard: Shard) -> None:
-    pipeline = _native.Pipeline(shard.table(), options(read_bytes=1000))
+    pipeline = _native.Pipeline(shard.table(), _native.TransformProgram([]), options(read_bytes=1000))
     batch = pipeline.submit(ids(0), 0, 0)
     pipeline.wait(batch)
 
@@ -233,7 +235,7 @@ def test_closing_ends_the_threads(shard: Shard) -> None:
         return len(list(Path("/proc/self/task").iterdir()))
 
     before = threads()
-    pipeline = _native.Pipeline(shard.table(), options())
+    pipeline = _native.Pipeline(shard.table(), _native.TransformProgram([]), options())
     assert threads() > before
     pending = [pipeline.submit(ids(*range(COUNT)), 0, 0) for _ in range(10)]
     del pipeline
@@ -244,7 +246,7 @@ def test_closing_ends_the_threads(shard: Shard) -> None:
 
 
 def test_a_closed_pipeline_says_so(shard: Shard) -> None:
-    pipeline = _native.Pipeline(shard.table(), options())
+    pipeline = _native.Pipeline(shard.table(), _native.TransformProgram([]), options())
     pipeline.close()
     pipeline.close()
 
@@ -253,7 +255,7 @@ def test_a_closed_pipeline_says_so(shard: Shard) -> None:
 
 
 def test_a_forked_child_is_refused_and_ends(shard: Shard) -> None:
-    pipeline = _native.Pipeline(shard.table(), options())
+    pipeline = _native.Pipeline(shard.table(), _native.TransformProgram([]), options())
     child = os.fork()
     if child == 0:
         try:
@@ -285,7 +287,8 @@ from tests.unit.engine import test_pipeline as tests
 seccomp.{refusal}()
 shard = tests.Shard(Path({str(shard.path)!r}), np.array({shard.offset.tolist()}, np.uint64),
     np.array({shard.length.tolist()}, np.uint64), np.array({shard.checksum.tolist()}, np.uint32))
-pipeline = _native.Pipeline(shard.table(), tests.options(caching=_native.Caching.{caching}))
+wishes = tests.options(caching=_native.Caching.{caching})
+pipeline = _native.Pipeline(shard.table(), _native.TransformProgram([]), wishes)
 assert (tests.load(pipeline, 3, 8) == np.stack([tests.picture(3), tests.picture(8)])).all()
 stats = pipeline.stats()
 assert {claim}, stats
