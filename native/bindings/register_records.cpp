@@ -30,6 +30,8 @@ template <typename Number>
 using Column = nb::ndarray<const Number, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using ParameterList = std::vector<std::pair<std::string, std::string>>;
 using PlaceColumns = std::tuple<Column<std::int32_t>, Column<std::int64_t>, Column<std::int64_t>>;
+// places, checksums (-1 where they are not known), and what becomes of the images
+using FieldColumns = std::tuple<PlaceColumns, Column<std::int64_t>, Target>;
 
 std::string path_of(const nb::bytes& path) { return {path.c_str(), path.size()}; }
 
@@ -45,13 +47,21 @@ std::vector<Place> places_of(const PlaceColumns& columns, std::size_t count, std
     bool fits = file.size() == count && offset.size() == count && length.size() == count;
     std::vector<Place> places(fits ? count : 0);
     for (std::size_t i = 0; i < places.size(); ++i) {
-        places[i] = {file.data()[i], offset.data()[i], length.data()[i]};
+        places[i] = {file.data()[i], offset.data()[i], length.data()[i], Place::kUnknown};
         fits = fits && places[i].file >= Place::kAbsent && places[i].file < static_cast<std::int64_t>(num_files) &&
                places[i].offset >= 0 && places[i].length >= Place::kWhole;
     }
     if (fits) return places;
     throw Error(ErrorCode::bad_argument, "places do not fit the samples and files", "places",
                 "give a file, an offset and a length for every sample");
+}
+
+void set_checksums(const Column<std::int64_t>& checksums, std::vector<Place>& places) {
+    if (checksums.size() != places.size()) {
+        throw Error(ErrorCode::bad_argument, "checksums do not fit the samples", "places",
+                    "give one for every sample, -1 where it is not known");
+    }
+    for (std::size_t i = 0; i < places.size(); ++i) places[i].checksum = checksums.data()[i];
 }
 
 void new_target(Target* self, const std::string& codec, ParameterList parameters, bool exact,
@@ -67,15 +77,16 @@ void new_target(Target* self, const std::string& codec, ParameterList parameters
 }
 
 Building build_shards(ThreadPool& pool, const std::shared_ptr<const SourceFiles>& files,
-                      const Column<std::int64_t>& ids, const std::vector<std::pair<PlaceColumns, Target>>& fields,
+                      const Column<std::int64_t>& ids, const std::vector<FieldColumns>& fields,
                       const std::tuple<nb::bytes, nb::bytes, std::string>& names,
                       const std::tuple<std::uint32_t, std::uint64_t, nb::bytes>& shards, bool skip_errors,
                       bool keep_source) {
     ShardBuild build;
     build.files = files;
     build.ids.assign(ids.data(), ids.data() + ids.size());
-    for (const auto& [places, target] : fields) {
+    for (const auto& [places, checksums, target] : fields) {
         build.fields.push_back({places_of(places, ids.size(), files->size()), target});
+        set_checksums(checksums, build.fields.back().places);
     }
     build.names = {path_of(std::get<0>(names)), path_of(std::get<1>(names)), std::get<2>(names),
                    std::get<0>(shards),         std::get<1>(shards),         {}};
@@ -161,7 +172,7 @@ void register_records(nb::module_& module) {
         .def(
             "read",
             [](const SourceFiles& files, std::int32_t file, std::int64_t offset, std::int64_t length) {
-                return to_bytes(files.read({file, offset, length}));
+                return to_bytes(files.read({file, offset, length, Place::kUnknown}));
             },
             nb::arg("file"), nb::arg("offset"), nb::arg("length"));
     nb::class_<Target>(module, "Target")

@@ -27,7 +27,7 @@ ByteBuffer encode_anew(ByteView stored, const ExportPlan& plan) {
 }
 
 ByteBuffer make_image(const ExportPlan& plan, const ExportItem& item, ExportCounters& counters) {
-    Place place = item.place;
+    Place place = item.place;  // its checksum is of the image alone, without the metadata that is read with it
     place.length += item.metadata_length;
     ByteBuffer stored = plan.files->read(place);
     const ByteView bytes = stored.view().first(static_cast<std::size_t>(item.place.length));

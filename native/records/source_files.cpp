@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/crc32c.h"
 #include "base/error.h"
 
 namespace penstock {
@@ -40,6 +41,10 @@ ByteBuffer SourceFiles::read(const Place& place) const {
     if (bytes.size() < wanted) {
         throw Error(ErrorCode::truncated, "the file became shorter while it was read", describe(place),
                     "leave the source alone while it is read, then build again");
+    }
+    if (place.checksum != Place::kUnknown && crc32c(bytes.view()) != place.checksum) {
+        throw Error(ErrorCode::checksum, "the bytes do not match their checksum", describe(place),
+                    "the source is damaged: restore it, or find all damage with `penstock verify`");
     }
     return bytes;
 }

@@ -16,10 +16,12 @@ namespace penstock {
 struct Place {
     static constexpr std::int32_t kAbsent = -1;
     static constexpr std::int64_t kWhole = -1;
+    static constexpr std::int64_t kUnknown = -1;
 
     std::int32_t file = kAbsent;
     std::int64_t offset = 0;
     std::int64_t length = kWhole;
+    std::int64_t checksum = kUnknown;  ///< CRC-32C of the bytes, where somebody noted it
 };
 
 /// A table of paths. Few files are kept open, many are opened as they are needed. Safe from many threads.
@@ -27,7 +29,8 @@ class SourceFiles {
   public:
     explicit SourceFiles(std::vector<std::string> paths);
 
-    /// The bytes at a place. Throws `open_failed` or `read_failed`, and `truncated` if the file ends before its end.
+    /// The bytes at a place. Throws `open_failed` or `read_failed`, `truncated` if the file ends before its end, and
+    /// `checksum` if the bytes are not those that it speaks of.
     [[nodiscard]] ByteBuffer read(const Place& place) const;
 
     /// The first bytes at a place, at most `max_bytes`; fewer if the file has fewer.

@@ -77,7 +77,10 @@ def list_source(source: Source) -> Listing:
 
 def _take(places: Places, rows: npt.NDArray[np.int64]) -> Places:
     return Places(
-        places.file[rows].astype(np.int32), places.offset[rows].astype(np.int64), places.length[rows].astype(np.int64)
+        places.file[rows].astype(np.int32),
+        places.offset[rows].astype(np.int64),
+        places.length[rows].astype(np.int64),
+        None if places.checksum is None else places.checksum[rows].astype(np.int64),
     )
 
 

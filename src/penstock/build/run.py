@@ -158,7 +158,7 @@ class _Run:
             return
         places = (recipe.listing.places[name] for name in recipe.listing.layout.roles)
         fields = [
-            ((place.file[rest], place.offset[rest], place.length[rest]), target)
+            ((place.file[rest], place.offset[rest], place.length[rest]), place.checksums(rest), target)
             for place, target in zip(places, recipe.targets(format), strict=True)
         ]
         building = _native.build_shards(

@@ -43,6 +43,12 @@ class Places:
     """Index into `Samples.files`, or ABSENT, or ASK."""
     offset: npt.NDArray[np.int64]
     length: npt.NDArray[np.int64]
+    checksum: npt.NDArray[np.int64] | None = None
+    """CRC-32C of the bytes, where somebody noted it when they were written; -1 elsewhere. None: nowhere."""
+
+    def checksums(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Of some samples, -1 where it is not known."""
+        return np.full(len(rows), -1, np.int64) if self.checksum is None else self.checksum[rows]
 
     def __len__(self) -> int:
         return len(self.file)

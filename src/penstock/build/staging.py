@@ -37,7 +37,7 @@ def stage(source: Source, listing: Listing, folder: Path, on_progress: OnProgres
         offset[asked[order]] = offsets[:-1]
         length[asked[order]] = np.diff(offsets)
         files.append(bytes(path))
-        places[name] = Places(file, offset, length)
+        places[name] = Places(file, offset, length, place.checksum)
     return replace(listing, files=files, places=places)
 
 

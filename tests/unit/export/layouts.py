@@ -99,6 +99,7 @@ LAYOUTS: dict[str, Callable[[Path], Path]] = {
     "flat": flat,
     "cityscapes": cityscapes,
     "webdataset": webdataset,
+    "parquet": parquet,
     "manifest": manifest,
 }
 

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from penstock.build.source import Source
 from penstock.build.sources.cityscapes import Cityscapes
+from penstock.build.sources.dataset import DatasetSource
 from penstock.build.sources.folder import ImageFolder
 from penstock.build.sources.manifest import Manifest
 from penstock.build.sources.parquet import ParquetImages
@@ -31,10 +32,11 @@ class SourceKind(Protocol):
         """The source at this path."""
 
 
-SOURCES: tuple[SourceKind, ...] = (Cityscapes, Manifest, WebDataset, ParquetImages, ImageFolder)
+SOURCES: tuple[SourceKind, ...] = (DatasetSource, Cityscapes, Manifest, WebDataset, ParquetImages, ImageFolder)
 """In the order in which they are asked: the more special first."""
 
 LOOKED_FOR = {
+    "dataset": "a folder with manifest.json and index.parquet",
     "cityscapes": "a folder 'leftImg8bit'",
     "manifest": "a .csv, .tsv or .jsonl file, or manifest.jsonl, metadata.csv… in a folder",
     "webdataset": ".tar files",

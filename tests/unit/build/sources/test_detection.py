@@ -20,6 +20,7 @@ def touch(path: Path) -> None:
     ("names", "path", "kind"),
     [
         (["cat/1.jpg"], "", "folder"),
+        (["manifest.json", "index.parquet", "shards/raw-00000.shard"], "", "dataset"),
         (["1.jpg", "notes.csv"], "", "folder"),
         ([], "", "folder"),
         (["leftImg8bit/train/x/x.png", "gtFine/train/x/x.png"], "", "cityscapes"),

@@ -1,0 +1,108 @@
+"""A dataset as the source of another: from one mix to the next, without the files it was once built from.
+
+Bytes are read from the shards where they stand, and checked against the checksums of the index. If the source's own
+bytes were stored (`--keep-source`), they are what `image` is; else a lossy image is what it was made to, and stays so.
+An image whose metadata stands beside it is handed out with the metadata put back into a file.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from penstock import _native
+from penstock.build.source import ABSENT, ASK, Layout, Places, Role, Samples
+from penstock.build.sources.probe import Probe
+from penstock.codecs import decode, encode
+from penstock.records import Dataset, Field, open_dataset
+from penstock.records.manifest import FILE_NAME, INDEX_NAME
+
+SOURCE_ROLE = "source"
+WITH_METADATA = ("jpeg", "png", "webp", "weir")
+"""Codecs whose files can hold metadata; others are handed out as PNG."""
+
+
+class DatasetSource:
+    """What `penstock build` wrote."""
+
+    kind = "dataset"
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._dataset: Dataset | None = None
+
+    @classmethod
+    def detects(cls, probe: Probe) -> bool:
+        """Whether there are a manifest and an index."""
+        return probe.named(FILE_NAME, INDEX_NAME)
+
+    def samples(self) -> tuple[Layout, Samples]:
+        """Read the index."""
+        dataset = self._open()
+        fields = {field.name: field for field in dataset.manifest.image_fields if field.role != SOURCE_ROLE}
+        columns = [field.name for field in dataset.fields if not field.is_image]
+        samples = Samples(
+            keys=dataset.column("key"),
+            places={name: self._places(name) for name in fields},
+            files=[os.fsencode(path) for path in dataset.shard_paths()],
+            splits=_plain(dataset, "split") if dataset.splits else None,
+            columns={name: _plain(dataset, name) for name in columns},
+        )
+        return Layout({name: Role(field.role) for name, field in fields.items()}, dataset.classes), samples
+
+    def read(self, field: str, rows: npt.NDArray[np.int64]) -> Iterable[bytes]:
+        """Images that lie in pieces, or whose metadata stands beside them: as one file each."""
+        dataset = self._open()
+        stored = self._stored(field).name
+        places = dataset.locations(stored)
+        paths = dataset.shard_paths()
+        files = _native.SourceFiles([os.fsencode(path) for path in paths])
+        for row in rows.tolist():
+            data = dataset.read(row, stored)
+            length = int(places.metadata_length[row])
+            if length:
+                begin = int(places.offset[row] + places.length[row])
+                data = _with_metadata(data, files.read(int(places.shard[row]), begin, length))
+            yield data
+
+    def state(self) -> bytes:
+        """The dataset's own fingerprint: what changed otherwise does not match its checksum."""
+        return self._open().fingerprint.encode()
+
+    def _open(self) -> Dataset:
+        if self._dataset is None:
+            self._dataset = open_dataset(self.path)
+        return self._dataset
+
+    def _stored(self, name: str) -> Field:
+        """The field that holds an image's bytes: for `image` those of the source, if they were kept."""
+        fields = self._open().manifest.image_fields
+        kept = next((field for field in fields if field.role == SOURCE_ROLE and name == "image"), None)
+        return kept or next(field for field in fields if field.name == name)
+
+    def _places(self, name: str) -> Places:
+        found = self._open().locations(self._stored(name).name)
+        asked = found.metadata_length > 0
+        if found.segments is not None:
+            asked |= np.diff(found.segments.begin) > 0
+        file = np.where(found.shard < 0, ABSENT, np.where(asked, ASK, found.shard)).astype(np.int32)
+        checksum = np.where(asked, -1, found.checksum.astype(np.int64))
+        return Places(file, found.offset, found.length, checksum)
+
+
+def _plain(dataset: Dataset, name: str) -> object:
+    """A column of the index as a source gives it: strings without their dictionary."""
+    import pyarrow as pa
+
+    column = dataset.column(name)
+    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+
+
+def _with_metadata(data: bytes, block: bytes) -> bytes:
+    if _native.sniff(data) not in WITH_METADATA:
+        data = encode(decode(data), "png:level=1")
+    return _native.embed_metadata(data, block)[0]
