@@ -13,6 +13,7 @@ LAYERS = (
     ("machine",),
     ("codecs", "limits", "pixels", "storage", "transforms"),
     ("records",),
+    ("sources",),
     ("order",),
     ("load",),
     ("kernels",),

@@ -3,8 +3,8 @@
 from penstock.build.estimate import Estimate
 from penstock.build.options import BuildOptions
 from penstock.build.run import Built, Preparation, build, load_plan, prepare
-from penstock.build.source import ABSENT, ASK, WHOLE, Layout, Places, Role, Samples, Source
-from penstock.build.sources import open_source
+from penstock.sources import open_source
+from penstock.sources.source import ABSENT, ASK, WHOLE, Layout, Places, Role, Samples, Source
 
 __all__ = [
     "ABSENT",

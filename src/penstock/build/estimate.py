@@ -13,9 +13,9 @@ import numpy.typing as npt
 
 from penstock import _native
 from penstock.build.recipe import Recipe
-from penstock.build.source import ASK, Source
 from penstock.codecs import Format
 from penstock.errors import PenstockError, StorageError
+from penstock.sources.source import ASK, Source
 from penstock.units import bytes_text
 
 TRIALS = 6

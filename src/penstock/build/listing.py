@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from penstock.build.source import ABSENT, Layout, Places, Samples, Source
 from penstock.errors import ArgumentError, DatasetError
 from penstock.records.index import one_chunk
+from penstock.sources.source import ABSENT, Layout, Places, Samples, Source
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -17,14 +17,14 @@ from penstock.build.options import BuildOptions
 from penstock.build.publish import publish
 from penstock.build.recipe import Recipe
 from penstock.build.rules import Rules, read_rules, rules_of_mix
-from penstock.build.source import Source
-from penstock.build.sources import open_source
 from penstock.build.staging import stage
 from penstock.build.work import SHARDS_FOLDER, WorkFolder, stem_of
 from penstock.codecs import Format
 from penstock.errors import DatasetError
 from penstock.records.dataset import open_dataset
 from penstock.records.manifest import Manifest
+from penstock.sources import open_source
+from penstock.sources.source import Source
 from penstock.storage import read_file
 from penstock.types import OnProgress, no_progress
 

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from penstock.build.listing import Listing
-from penstock.build.source import ASK, Places, Source
 from penstock.errors import DatasetError
+from penstock.sources.source import ASK, Places, Source
 from penstock.storage import AppendFile, make_folders, read_file, write_file
 from penstock.types import OnProgress
 

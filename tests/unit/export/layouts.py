@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 import penstock
 from penstock.records import Dataset
-from tests.unit.build.sources.tars import write_tar
+from tests.unit.sources.tars import write_tar
 
 PHOTOS = [np.random.default_rng(seed).integers(0, 255, (24 + seed, 32, 3), np.uint8) for seed in range(6)]
 MASKS = [(photo[..., 0] // 64).astype(np.uint8) for photo in PHOTOS]

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from penstock.build.sources.columns import ColumnBuilder
 from penstock.errors import SourceError
+from penstock.sources.columns import ColumnBuilder
 from penstock.storage import read_file
 
 if TYPE_CHECKING:

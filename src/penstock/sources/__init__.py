@@ -1,4 +1,4 @@
-"""Where samples can come from: one small file each, behind the contract of `penstock.build.source`."""
+"""Where samples can come from: one small file each, behind the contract of `penstock.sources.source`."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import os
 from pathlib import Path
 from typing import Protocol
 
-from penstock.build.source import Source
-from penstock.build.sources.cityscapes import Cityscapes
-from penstock.build.sources.dataset import DatasetSource
-from penstock.build.sources.folder import ImageFolder
-from penstock.build.sources.manifest import Manifest
-from penstock.build.sources.parquet import ParquetImages
-from penstock.build.sources.probe import Probe, probe
-from penstock.build.sources.webdataset import WebDataset
 from penstock.errors import ArgumentError
+from penstock.sources.cityscapes import Cityscapes
+from penstock.sources.dataset import DatasetSource
+from penstock.sources.folder import ImageFolder
+from penstock.sources.manifest import Manifest
+from penstock.sources.parquet import ParquetImages
+from penstock.sources.probe import Probe, probe
+from penstock.sources.source import Source
+from penstock.sources.webdataset import WebDataset
 
 __all__ = ["SOURCES", "open_source"]
 

@@ -15,11 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from penstock import _native
-from penstock.build.source import ABSENT, ASK, Layout, Places, Role, Samples
-from penstock.build.sources.probe import Probe
 from penstock.codecs import decode, encode
 from penstock.records import Dataset, Field, open_dataset
 from penstock.records.manifest import FILE_NAME, INDEX_NAME
+from penstock.sources.probe import Probe
+from penstock.sources.source import ABSENT, ASK, Layout, Places, Role, Samples
 
 SOURCE_ROLE = "source"
 WITH_METADATA = ("jpeg", "png", "webp", "weir")

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from penstock.build import open_source
-from penstock.build.sources import LOOKED_FOR, SOURCES
 from penstock.errors import ArgumentError, StorageError
+from penstock.sources import LOOKED_FOR, SOURCES
 
 
 def touch(path: Path) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from penstock.build.source import Role
 from penstock.codecs.table import BUILTIN, plug_ins
+from penstock.sources.source import Role
 
 SPLITS = ("train", "training", "val", "valid", "validation", "dev", "test", "testing")
 _SPLIT = re.compile(rf"(?:^|[-_./])({'|'.join(SPLITS)})(?=$|[-_./])", re.IGNORECASE)

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from penstock.build.source import ABSENT, ASK, Layout, Places, Role, Samples
-from penstock.build.sources.assemble import assemble
-from penstock.build.sources.files import FileFacts, facts_of
-from penstock.build.sources.names import role_of, split_of
-from penstock.build.sources.parquet_schema import (
+from penstock.errors import SourceError
+from penstock.sources.assemble import assemble
+from penstock.sources.files import FileFacts, facts_of
+from penstock.sources.names import role_of, split_of
+from penstock.sources.parquet_schema import (
     ImageColumn,
     as_plain,
     bytes_of,
@@ -34,8 +34,8 @@ from penstock.build.sources.parquet_schema import (
     read_columns,
     without_unknown,
 )
-from penstock.build.sources.probe import Probe
-from penstock.errors import SourceError
+from penstock.sources.probe import Probe
+from penstock.sources.source import ABSENT, ASK, Layout, Places, Role, Samples
 from penstock.storage import list_tree
 
 if TYPE_CHECKING:

@@ -27,14 +27,14 @@ from typing import TYPE_CHECKING, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from penstock.build.source import ABSENT, Layout, Places, Samples
-from penstock.build.sources.assemble import assemble, read_classes
-from penstock.build.sources.columns import ColumnBuilder
-from penstock.build.sources.files import FileFacts, facts_of
-from penstock.build.sources.names import field_name, image_endings, role_of, split_of
-from penstock.build.sources.probe import Probe
-from penstock.build.sources.tar import Member, read_members
 from penstock.errors import SourceError
+from penstock.sources.assemble import assemble, read_classes
+from penstock.sources.columns import ColumnBuilder
+from penstock.sources.files import FileFacts, facts_of
+from penstock.sources.names import field_name, image_endings, role_of, split_of
+from penstock.sources.probe import Probe
+from penstock.sources.source import ABSENT, Layout, Places, Samples
+from penstock.sources.tar import Member, read_members
 from penstock.storage import InputFile, list_tree
 
 if TYPE_CHECKING:

@@ -17,10 +17,10 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from penstock.build.source import ABSENT, Layout, Places, Role, Samples
-from penstock.build.sources.files import FileFacts, facts_of
-from penstock.build.sources.probe import Probe
 from penstock.errors import SourceError
+from penstock.sources.files import FileFacts, facts_of
+from penstock.sources.probe import Probe
+from penstock.sources.source import ABSENT, Layout, Places, Role, Samples
 from penstock.storage import list_tree
 
 PHOTOGRAPHS = "leftImg8bit"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from penstock.build.source import ABSENT, ASK, WHOLE, Samples, Source
+from penstock.sources.source import ABSENT, ASK, WHOLE, Samples, Source
 
 
 def bytes_of(source: Source, samples: Samples, field: str = "image") -> list[bytes | None]:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.build.sources.columns import ColumnBuilder
 from penstock.errors import SourceError
+from penstock.sources.columns import ColumnBuilder
 
 
 def columns(rows: list[dict[str, object]], chunk_rows: int) -> dict[str, list[object]]:

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.build.source import Layout, Role, Samples
-from penstock.build.sources.manifest import Manifest
-from penstock.build.sources.rows import Rows, read_rows
 from penstock.errors import PenstockError, SourceError, StorageError
-from tests.unit.build.sources.listed import bytes_of
+from penstock.sources.manifest import Manifest
+from penstock.sources.rows import Rows, read_rows
+from penstock.sources.source import Layout, Role, Samples
+from tests.unit.sources.listed import bytes_of
 
 
 def listed(root: Path, text: str, name: str = "list.csv") -> tuple[Layout, Samples]:

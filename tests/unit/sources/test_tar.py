@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.build.sources.tar import read_members
 from penstock.errors import SourceError
+from penstock.sources.tar import read_members
 from penstock.storage import InputFile
-from tests.unit.build.sources.tars import write_tar
+from tests.unit.sources.tars import write_tar
 
 FORMATS = {"ustar": tarfile.USTAR_FORMAT, "gnu": tarfile.GNU_FORMAT, "pax": tarfile.PAX_FORMAT}
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from penstock.build.source import Role
-from penstock.build.sources.cityscapes import Cityscapes
 from penstock.errors import SourceError
-from tests.unit.build.sources.listed import bytes_of
+from penstock.sources.cityscapes import Cityscapes
+from penstock.sources.source import Role
+from tests.unit.sources.listed import bytes_of
 
 
 def write(root: Path, *names: str) -> Path:

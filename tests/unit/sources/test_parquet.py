@@ -12,10 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import penstock
-from penstock.build.source import ASK, Role
-from penstock.build.sources.parquet import ParquetImages
 from penstock.errors import SourceError
-from tests.unit.build.sources.listed import bytes_of
+from penstock.sources.parquet import ParquetImages
+from penstock.sources.source import ASK, Role
+from tests.unit.sources.listed import bytes_of
 
 IMAGES = [penstock.encode(np.full((4, 4 + shade), shade, np.uint8), "png") for shade in range(7)]
 STRUCT = pa.struct({"bytes": pa.binary(), "path": pa.string()})

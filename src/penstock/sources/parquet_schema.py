@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from penstock import _native
-from penstock.build.sources.names import field_name
 from penstock.errors import SourceError
+from penstock.sources.names import field_name
 
 if TYPE_CHECKING:
     import pyarrow as pa

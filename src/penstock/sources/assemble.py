@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from penstock.build.sources.names import field_name
 from penstock.errors import SourceError
+from penstock.sources.names import field_name
 from penstock.storage import read_file
 
 if TYPE_CHECKING:

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.build.source import Layout, Role, Samples
-from penstock.build.sources.webdataset import WebDataset, split_name
 from penstock.errors import SourceError
-from tests.unit.build.sources.listed import bytes_of
-from tests.unit.build.sources.tars import write_tar
+from penstock.sources.source import Layout, Role, Samples
+from penstock.sources.webdataset import WebDataset, split_name
+from tests.unit.sources.listed import bytes_of
+from tests.unit.sources.tars import write_tar
 
 
 def listed(path: Path) -> tuple[Layout, Samples]:

@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from penstock.build.source import ABSENT, Layout, Places, Role, Samples
-from penstock.build.sources.assemble import assemble, read_classes
-from penstock.build.sources.files import FileFacts, facts_of
-from penstock.build.sources.names import ending_of, field_name, image_endings, role_of
-from penstock.build.sources.probe import Probe
-from penstock.build.sources.rows import Rows, read_rows
 from penstock.errors import SourceError
+from penstock.sources.assemble import assemble, read_classes
+from penstock.sources.files import FileFacts, facts_of
+from penstock.sources.names import ending_of, field_name, image_endings, role_of
+from penstock.sources.probe import Probe
+from penstock.sources.rows import Rows, read_rows
+from penstock.sources.source import ABSENT, Layout, Places, Role, Samples
 
 if TYPE_CHECKING:
     import pyarrow as pa

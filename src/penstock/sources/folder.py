@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from penstock.build.source import Layout, Places, Role, Samples
-from penstock.build.sources.probe import Probe
 from penstock.records.folder import FolderListing, list_folder
+from penstock.sources.probe import Probe
+from penstock.sources.source import Layout, Places, Role, Samples
 
 
 class ImageFolder:
