@@ -14,7 +14,17 @@ from tests.simd import PATHS
 # Decides, when a kernel is imported, that it runs on the CPU. What needs compiled kernels starts a process of its own.
 os.environ["TRITON_INTERPRET"] = "1"
 
+LONG_SECONDS = 1800
+"""A hang of a long test becomes a traceback after this; the others have `timeout` of pyproject.toml."""
+
 SHARED_DATA = Path(__file__).parents[2] / "shared" / "data"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give long tests longer: on a busy machine their minutes become many."""
+    for item in items:
+        if item.get_closest_marker("long") is not None and item.get_closest_marker("timeout") is None:
+            item.add_marker(pytest.mark.timeout(LONG_SECONDS))
 
 
 @pytest.fixture(scope="session")
