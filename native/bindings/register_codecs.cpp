@@ -21,6 +21,7 @@
 #include "codecs/jpeg.h"
 #include "codecs/jpeg_header.h"
 #include "codecs/libraries.h"
+#include "codecs/metadata.h"
 #include "codecs/table.h"
 
 namespace penstock::bindings {
@@ -158,6 +159,17 @@ std::pair<nb::bytes, std::vector<std::string>> embed(nb::handle object, nb::hand
     return {to_bytes(file), std::move(dropped)};
 }
 
+// A file's metadata as a dataset stores it, the tags of its entries, and what was dropped.
+std::tuple<nb::bytes, std::vector<std::string>, std::vector<std::string>> metadata_of(nb::handle object) {
+    const BorrowedBytes data(object);
+    Metadata metadata;
+    {
+        const nb::gil_scoped_release unlocked;
+        metadata = read_metadata(data.view());
+    }
+    return {to_bytes(metadata.block()), metadata.kept(), metadata.dropped()};
+}
+
 nb::bytes transcode_jpeg(nb::handle object, ParameterList parameters, std::uint64_t max_pixels) {
     const BorrowedBytes data(object);
     ByteBuffer encoded;
@@ -214,6 +226,8 @@ void register_codecs(nb::module_& module) {
     module.def("embed_metadata", &embed, nb::arg("data"), nb::arg("block"),
                nb::sig("def embed_metadata(data: penstock.types.Buffer, block: penstock.types.Buffer) -> "
                        "tuple[bytes, list[str]]"));
+    module.def("read_metadata", &metadata_of, nb::arg("data"),
+               nb::sig("def read_metadata(data: penstock.types.Buffer) -> tuple[bytes, list[str], list[str]]"));
     module.def("transcode_jpeg", &transcode_jpeg, nb::arg("data"), nb::arg("parameters"),
                nb::arg("max_pixels") = max_pixels);
     module.def("jpeg_restart_offsets", &jpeg_restart_offsets, nb::arg("data"));

@@ -8,6 +8,7 @@
 #include "codecs/decode.h"
 #include "codecs/jpeg.h"
 #include "codecs/jpeg_quality.h"
+#include "codecs/metadata.h"
 #include "codecs/png_chunks.h"
 #include "codecs/table.h"
 
@@ -72,6 +73,10 @@ void transcode(const Target& target, std::uint64_t max_pixels, StoredImage& imag
 
 void encode(const Target& target, std::uint64_t max_pixels, StoredImage& image) {
     const OwnedImage pixels = decode_whole(*image.codec, image.bytes.view(), target.palette_indices, max_pixels);
+    const Metadata metadata = read_metadata(image.bytes.view());
+    image.metadata = metadata.block();
+    image.metadata_kept = metadata.kept();
+    image.metadata_dropped = metadata.dropped();
     image.bytes = target.codec->encode(pixels.view(), target.parameters);
     image.shape = pixels.shape();
     image.codec = target.codec;

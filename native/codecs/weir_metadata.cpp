@@ -1,0 +1,37 @@
+// Metadata out of a Weir file, whose entries are those of a dataset. Layout: spec/weir.md.
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string_view>
+
+#include "codecs/metadata_parts.h"
+#include "codecs/weir.h"
+
+namespace penstock::weir {
+
+namespace {
+
+constexpr std::size_t kHeadBytes = 8;
+constexpr std::array<std::string_view, 8> kTags{"ICCP", "EXIF", "XMP ", "TEXT", "pHYs", "gAMA", "cHRM", "sRGB"};
+
+}  // namespace
+
+void read_metadata(ByteView file, Metadata& metadata) {
+    const Header header = read_header(file);
+    if (file.size() < header.tiles_begin()) return;
+    ByteView rest = file.subspan(header.metadata_begin(), header.metadata_bytes);
+    while (rest.size() >= kHeadBytes) {
+        std::uint32_t size = 0;
+        std::memcpy(&size, &rest[4], sizeof size);
+        if (size > rest.size() - kHeadBytes) return;
+        const std::string_view tag(reinterpret_cast<const char*>(rest.data()), 4);
+        if (std::find(kTags.begin(), kTags.end(), tag) != kTags.end()) {
+            metadata.add(tag, rest.subspan(kHeadBytes, size));
+        } else {
+            metadata.drop(tag);
+        }
+        rest = rest.subspan(kHeadBytes + size);
+    }
+}
+
+}  // namespace penstock::weir
