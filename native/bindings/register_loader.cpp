@@ -208,6 +208,9 @@ void register_options(nb::module_& module) {
             "approximate", [](const PipelineOptions& options) { return options.samples.approximate; },
             [](PipelineOptions& options, bool approximate) { options.samples.approximate = approximate; })
         .def_prop_rw(
+            "encoded", [](const PipelineOptions& options) { return options.samples.encoded; },
+            [](PipelineOptions& options, bool encoded) { options.samples.encoded = encoded; })
+        .def_prop_rw(
             "max_pixels", [](const PipelineOptions& options) { return options.samples.max_pixels; },
             [](PipelineOptions& options, std::uint64_t pixels) { options.samples.max_pixels = pixels; })
         .def_prop_rw(

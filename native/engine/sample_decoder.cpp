@@ -1,5 +1,6 @@
 #include "engine/sample_decoder.h"
 
+#include <cstring>
 #include <string>
 #include <utility>
 
@@ -35,6 +36,11 @@ const Codec& codec_of(ByteView data) {
     if (const Codec* codec = sniff_codec(data)) return *codec;
     throw Error(ErrorCode::unknown_format, "the content is of no known image format", "byte 0",
                 "remove the file from the folder, or convert it");
+}
+
+void copy_encoded(ByteView data, BatchField& field, std::size_t position) {
+    const SlotShape shape{{static_cast<std::uint32_t>(data.size()), 1, 1}, 1, SampleType::uint8};
+    std::memcpy(field.take(position, shape), data.data(), data.size());
 }
 
 // The largest scale up to `most` that the codec decodes at.
@@ -78,6 +84,11 @@ void SampleDecoder::decode_fields(Batch& batch, std::size_t position, const Fetc
     const BatchWish& wish = batch.wish();
     const std::uint64_t id = wish.ids[position];
     const Encoded picture = encoded(table_.fields.front(), id, bytes);
+    if (options_.encoded) {
+        copy_encoded(picture.data, batch.field(0), position);
+        set_verified(id);
+        return;
+    }
     const ImageSize size = size_of(picture);
     const Draw draw = program_.draw(size, {wish.seed, wish.epoch, id});
     decode_field(picture, draw, {batch.field(0), position}, scratch);

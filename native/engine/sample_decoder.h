@@ -23,6 +23,7 @@ struct SampleOptions {
     Layout layout = Layout::nhwc;
     Channels channels = Channels::rgb;
     Verify verify = Verify::first;
+    bool encoded = false;      ///< hands over the encoded bytes; whoever takes them decodes
     bool approximate = false;  ///< a rougher transform, and a reduced scale where the crop shrinks by 2 or more
     std::uint64_t max_pixels = std::uint64_t{1} << 28;
 };

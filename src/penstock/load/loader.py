@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -27,6 +27,8 @@ from penstock.transforms.apply import Transforms
 from penstock.types import OnProgress, no_progress
 from penstock.units import parse_bytes
 
+L = TypeVar("L", bound="Loader")
+
 
 class Loader:
     """Batches of a dataset or of a plain image folder, epoch after epoch.
@@ -47,6 +49,9 @@ class Loader:
     [(2, 4, 5, 3), (1, 4, 5, 3)]
     >>> folder.cleanup()
     """
+
+    _takes_encoded = False
+    """Whether batches hold encoded images, for an adapter that decodes them."""
 
     def __init__(
         self,
@@ -86,6 +91,7 @@ class Loader:
         self._log = FailureLog(ErrorPolicy(on_error, max_errors))
         self._progress = Progress()
         self._delivery: Delivery | None = None
+        self._delivered = 0
         self._samples = open_samples(path, fields, on_progress)
         self._order = _order_of(self._samples, self._samples.select(split, subset), seed, shuffle)
         self._as_tuple = self._checked_fields(as_tuple)
@@ -94,6 +100,7 @@ class Loader:
         self._chain = split_transforms(transform)
         self._policy = ReadPolicy(cache, verify, decode, channels, layout)
         options = self._policy.native()
+        options.encoded = self._takes_encoded
         options.num_threads = threads or max(1, _native.usable_cores() // _local_world_size())
         self._budget = self._share_out(memory, options)
         self._pipeline = _native.Pipeline(self._samples.table, self._chain.program(), options)
@@ -114,6 +121,7 @@ class Loader:
                 self._log,
                 self._progress,
             )
+        self._delivered = start.delivered
         # What comes after a break is the next epoch, unless a state is loaded.
         self._next = start.after(start.num_samples)
         return self._run(self._delivery)
@@ -122,7 +130,7 @@ class Loader:
         """Batches of a whole epoch, the same on every rank."""
         return self._batches(0).num_batches
 
-    def __enter__(self) -> Loader:
+    def __enter__(self: L) -> L:
         return self
 
     def __exit__(
@@ -192,14 +200,26 @@ class Loader:
 
     def _run(self, delivery: Delivery) -> Iterator[Any]:
         names = self._as_tuple
+        for batch, delivered in self._ahead(self._deliver(delivery)):
+            if delivery is not self._delivery:
+                return  # another `iter()` has begun
+            self._delivered = delivered
+            yield batch if names is None else tuple(batch[name] for name in names)
+        if delivery is self._delivery:
+            self._delivery = None
+
+    def _deliver(self, delivery: Delivery) -> Iterator[tuple[BatchDict, int]]:
+        """Finished batches, each with how many samples of the epoch are out once it is."""
         while delivery is self._delivery:
             with explained():
                 batch = next(delivery, None)
             if batch is None:
-                self._delivery = None
                 return
-            batch = self._finish(batch)
-            yield batch if names is None else tuple(batch[name] for name in names)
+            yield self._finish(batch), delivery.delivered
+
+    def _ahead(self, batches: Iterator[tuple[BatchDict, int]]) -> Iterator[tuple[BatchDict, int]]:
+        """A place for adapters that take batches before their turn."""
+        return batches
 
     def _finish(self, batch: BatchDict) -> BatchDict:
         """The last step of a batch, on the consumer's thread."""
@@ -212,8 +232,8 @@ class Loader:
             return self._next
         state = State.of(self._order, self._delivery.epoch, 0, self._samples.fingerprint)
         left = self._delivery.batches
-        is_over = self._delivery.delivered >= left.edge(left.num_batches)
-        return state.after(state.num_samples if is_over else self._delivery.delivered)
+        is_over = self._delivered >= left.edge(left.num_batches)
+        return state.after(state.num_samples if is_over else self._delivered)
 
     def _abandon(self) -> None:
         if self._delivery is not None:

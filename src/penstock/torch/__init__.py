@@ -1,5 +1,6 @@
 """Penstock for PyTorch: the folder that imports torch."""
 
 from penstock.torch.decode import decode_batch
+from penstock.torch.loader import Loader
 
-__all__ = ["decode_batch"]
+__all__ = ["Loader", "decode_batch"]
