@@ -2,19 +2,31 @@
 
 from penstock.bench.codecs import CodecBench, CodecBenchOptions, bench_codecs
 from penstock.bench.corpus import Corpus, SourceImage, Unreadable, load_corpus
+from penstock.bench.loader import (
+    TRANSFORMS,
+    EpochResult,
+    LoaderBench,
+    LoaderBenchOptions,
+    bench_loader,
+)
 from penstock.bench.result import Distortion, FormatResult, Speed
 from penstock.bench.spread import Spread
 
 __all__ = [
+    "TRANSFORMS",
     "CodecBench",
     "CodecBenchOptions",
     "Corpus",
     "Distortion",
+    "EpochResult",
     "FormatResult",
+    "LoaderBench",
+    "LoaderBenchOptions",
     "SourceImage",
     "Speed",
     "Spread",
     "Unreadable",
     "bench_codecs",
+    "bench_loader",
     "load_corpus",
 ]

@@ -187,7 +187,7 @@ class Loader:
         self._order = order
         self._next = found.after(found.delivered)
 
-    def stats(self) -> dict[str, object]:
+    def stats(self) -> dict[str, Any]:
         """Where the time and the bytes went so far, over all epochs."""
         with explained():
             native = self._pipeline.stats()

@@ -12,7 +12,7 @@ from penstock.load.failures import FailureLog
 PATIENT_SHARE = 0.02  # of the time: a consumer that waits less than this is not waiting for data
 
 
-def stats_of(native: Mapping[str, Any], progress: Progress, log: FailureLog, budget: Budget) -> dict[str, object]:
+def stats_of(native: Mapping[str, Any], progress: Progress, log: FailureLog, budget: Budget) -> dict[str, Any]:
     """The counters of all parts under the names of the guide."""
     seconds = progress.run_seconds
     stages: dict[str, dict[str, float]] = {

@@ -106,7 +106,7 @@ def test_a_passing_fault_is_not_an_error(folder: Path) -> None:
         list(loader)
         stats = loader.stats()
 
-    assert stats["io"]["num_retries"] == 3  # type: ignore[index]
+    assert stats["io"]["num_retries"] == 3
     assert stats["num_errors"] == 0
 
 

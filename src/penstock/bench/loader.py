@@ -1,0 +1,142 @@
+"""How fast a dataset or folder loads on this machine, epoch by epoch, and what it waits for."""
+
+from __future__ import annotations
+
+import os
+import resource
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.bench.spread import Spread
+from penstock.errors import ArgumentError
+from penstock.load import Loader
+from penstock.transforms import CenterCrop, RandomHorizontalFlip, RandomResizedCrop, Resize, Transform
+from penstock.types import OnProgress, no_progress
+
+TRANSFORMS: dict[str, list[Transform]] = {
+    "train224": [RandomResizedCrop(224), RandomHorizontalFlip()],
+    "val224": [Resize(256), CenterCrop(224)],
+    "none": [],
+}
+
+
+@dataclass(frozen=True, slots=True)
+class LoaderBenchOptions:
+    """What is measured. `threads` 0 means all usable cores; `memory` None means half of what is free."""
+
+    transform: str = "train224"
+    batch_size: int = 256
+    threads: int = 0
+    memory: str | int | None = None
+    cache: str = "system"
+    decode: str = "exact"
+    epochs: int = 3
+
+    def __post_init__(self) -> None:
+        if self.transform not in TRANSFORMS:
+            fix = f"choose among {', '.join(TRANSFORMS)}"
+            raise ArgumentError(f"there is no transform '{self.transform}'", where="transform", fix=fix, code=100)
+
+
+@dataclass(frozen=True, slots=True)
+class StageSeconds:
+    """A stage of an epoch, all its threads together."""
+
+    busy: float
+    waited: float
+
+
+@dataclass(frozen=True, slots=True)
+class EpochResult:
+    """One epoch."""
+
+    num_images: int
+    seconds: float
+    cpu_seconds: float
+    """Of the whole process."""
+    bytes_read: int
+    stages: dict[str, StageSeconds]
+    """`read`, `decode` and `consumer`, who only takes batches and drops them here."""
+    hits_per_batch: Spread
+    """Samples of a batch that came from the loader's own memory."""
+
+    @property
+    def images_per_second(self) -> float:
+        """By the clock."""
+        return self.num_images / self.seconds
+
+    @property
+    def cpu_seconds_per_image(self) -> float:
+        """What an image costs, however many cores share the work."""
+        return self.cpu_seconds / self.num_images
+
+
+@dataclass(frozen=True, slots=True)
+class LoaderBench:
+    """What a bench found."""
+
+    path: str
+    options: LoaderBenchOptions
+    num_samples: int
+    first_batch_seconds: float
+    """From before the loader was made."""
+    epochs: tuple[EpochResult, ...]
+    stats: dict[str, Any]
+    """`Loader.stats()` at the end."""
+
+    @property
+    def images_per_second(self) -> Spread:
+        """Over the epochs, the first one, which warms up, left out if there are others."""
+        counted = self.epochs[1:] or self.epochs
+        return Spread.of(epoch.images_per_second for epoch in counted)
+
+
+def bench_loader(
+    path: str | os.PathLike[str], options: LoaderBenchOptions | None = None, *, on_progress: OnProgress = no_progress
+) -> LoaderBench:
+    """Load some epochs and drop the batches."""
+    options = options or LoaderBenchOptions()
+    began = time.perf_counter()
+    loader = Loader(
+        path,
+        batch_size=options.batch_size,
+        transform=TRANSFORMS[options.transform],
+        threads=options.threads,
+        memory=options.memory,
+        cache=options.cache,
+        decode=options.decode,
+        on_progress=on_progress,
+    )
+    with loader:
+        next(iter(loader))
+        first_batch_seconds = time.perf_counter() - began
+        loader.set_epoch(0)
+        epochs = tuple(_run_epoch(loader, number, options.epochs, on_progress) for number in range(options.epochs))
+        num_samples = sum(epoch.num_images for epoch in epochs) // options.epochs
+        return LoaderBench(str(path), options, num_samples, first_batch_seconds, epochs, loader.stats())
+
+
+def _run_epoch(loader: Loader, number: int, num_epochs: int, on_progress: OnProgress) -> EpochResult:
+    before = loader.stats()
+    cpu_began, began = _cpu_seconds(), time.perf_counter()
+    num_images = 0
+    for index, batch in enumerate(loader):
+        num_images += len(batch["id"])
+        on_progress(f"epoch {number + 1} of {num_epochs}", index + 1, len(loader))
+    seconds, cpu_seconds = time.perf_counter() - began, _cpu_seconds() - cpu_began
+    after = loader.stats()
+    stages = {
+        name: StageSeconds(
+            stage["busy_seconds"] - before["stages"][name]["busy_seconds"],
+            stage["wait_seconds"] - before["stages"][name]["wait_seconds"],
+        )
+        for name, stage in after["stages"].items()
+    }
+    bytes_read = after["bytes_read"] - before["bytes_read"]
+    return EpochResult(num_images, seconds, cpu_seconds, bytes_read, stages, Spread(0.0, 0.0, 0.0))
+
+
+def _cpu_seconds() -> float:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime

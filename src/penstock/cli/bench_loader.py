@@ -1,0 +1,139 @@
+"""`penstock bench loader`: how fast a dataset or folder loads, and what it waits for."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from penstock.bench import TRANSFORMS, LoaderBench, LoaderBenchOptions, bench_loader
+from penstock.cli.group import add_command
+from penstock.cli.output import JsonOption, Output, new_table
+from penstock.machine import this_machine
+from penstock.units import bytes_text, count_text
+
+Place = Annotated[Path, typer.Argument(metavar="DATASET|FOLDER", help="What `penstock build` wrote, or plain images.")]
+TransformOption = Annotated[
+    str, typer.Option("--transform", metavar="NAME", help=f"What becomes of each image: {', '.join(TRANSFORMS)}.")
+]
+BatchSizeOption = Annotated[int, typer.Option("--batch-size", min=1, metavar="N", help="Samples of a batch.")]
+ThreadsOption = Annotated[
+    int, typer.Option("--threads", min=0, metavar="N", help="Threads that decode; 0: all usable cores.")
+]
+MemoryOption = Annotated[
+    str | None, typer.Option("--memory", metavar="BYTES", help="What the loader may take, such as 2GiB.")
+]
+CacheOption = Annotated[
+    str, typer.Option("--cache", metavar="NAME", help="system: through the page cache; none: past it.")
+]
+DecodeOption = Annotated[str, typer.Option("--decode", metavar="NAME", help="exact or approximate.")]
+EpochsOption = Annotated[int, typer.Option("--epochs", min=1, metavar="N", help="How often everything is loaded.")]
+
+
+def register(group: typer.Typer) -> None:
+    """Add the command to `penstock bench`."""
+    add_command(
+        group,
+        "loader",
+        loader,
+        examples=(
+            "penstock bench loader photos",
+            "penstock bench loader photos.pen --transform none --batch-size 64 --cache none",
+            "penstock bench loader photos.pen --threads 2 --memory 2GiB --epochs 5 --json",
+        ),
+    )
+
+
+def loader(
+    path: Place,
+    transform: TransformOption = "train224",
+    batch_size: BatchSizeOption = 256,
+    threads: ThreadsOption = 0,
+    memory: MemoryOption = None,
+    cache: CacheOption = "system",
+    decode: DecodeOption = "exact",
+    epochs: EpochsOption = 3,
+    json: JsonOption = False,
+) -> None:
+    """Load epochs of a dataset or folder and drop the batches: images a second, and who waits for whom.
+
+    The first epoch warms up caches. Seconds of a stage are those of all its threads together; the consumer is this
+    command, which does nothing with a batch, so it waits as much as there is to wait.
+    """
+    out = Output(json=json)
+    options = LoaderBenchOptions(transform, batch_size, threads, memory, cache, decode, epochs)
+    with out.progress() as on_progress:
+        found = bench_loader(path, options, on_progress=on_progress)
+    out.show(_headline(found), "", _table(found), "", _summary(found))
+    out.result(_fields(found))
+
+
+def _headline(found: LoaderBench) -> str:
+    options = found.options
+    return (
+        f"{count_text(found.num_samples, 'sample')} of {found.path}, batches of {options.batch_size}, "
+        f"transform {options.transform}, decode {options.decode}\n"
+        f"first batch after {found.first_batch_seconds:.2f} s, reads by {found.stats['io']['engine']}"
+        f"{' past the page cache' if found.stats['io']['direct'] else ''}"
+    )
+
+
+def _table(found: LoaderBench) -> Table:
+    table = new_table(
+        "epoch",
+        "images/s",
+        "CPU ms\nper image",
+        "MB\nread",
+        "hits per\nbatch",
+        "read\ns",
+        "decode\ns",
+        "waited\ns",
+        numbers=7,
+    )
+    for number, epoch in enumerate(found.epochs):
+        hits = epoch.hits_per_batch
+        table.add_row(
+            str(number),
+            f"{epoch.images_per_second:,.0f}",
+            f"{epoch.cpu_seconds_per_image * 1e3:.2f}",
+            f"{epoch.bytes_read / 1e6:,.1f}",
+            f"{hits.lowest:.0f}..{hits.highest:.0f}",
+            f"{epoch.stages['read'].busy:.2f}",
+            f"{epoch.stages['decode'].busy:.2f}",
+            f"{epoch.stages['consumer'].waited:.2f}",
+        )
+    return table
+
+
+def _summary(found: LoaderBench) -> str:
+    rate, stats = found.images_per_second, found.stats
+    return (
+        f"{rate.median:,.0f} images/s ± {rate.half_range:.0%}; bottleneck: {stats['bottleneck']}; "
+        f"peak memory {bytes_text(stats['peak_memory_bytes'])}"
+    )
+
+
+def _fields(found: LoaderBench) -> dict[str, object]:
+    epochs = [
+        {
+            **asdict(epoch),
+            "images_per_second": epoch.images_per_second,
+            "cpu_seconds_per_image": epoch.cpu_seconds_per_image,
+        }
+        for epoch in found.epochs
+    ]
+    return {
+        "path": found.path,
+        "options": asdict(found.options),
+        "num_samples": found.num_samples,
+        "first_batch_seconds": found.first_batch_seconds,
+        "images_per_second": asdict(found.images_per_second),
+        "bottleneck": found.stats["bottleneck"],
+        "peak_memory_bytes": found.stats["peak_memory_bytes"],
+        "epochs": epochs,
+        "stats": found.stats,
+        "machine": asdict(this_machine()),
+    }
