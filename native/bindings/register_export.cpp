@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "bindings/codec_named.h"
 #include "bindings/convert.h"
+#include "bindings/files_handle.h"
 #include "bindings/register.h"
 #include "export/run.h"
 
@@ -55,10 +56,10 @@ std::vector<ExportItem> items_of(const std::vector<nb::bytes>& names, const std:
                 "give a name, a text, a place, a checksum, a length of metadata and a flag for every item");
 }
 
-std::shared_ptr<ExportPlan> new_plan(const std::shared_ptr<const SourceFiles>& files,
-                                     const std::vector<nb::bytes>& names, const std::vector<nb::bytes>& texts,
-                                     const ItemColumns& columns, const std::string& codec, ParameterList parameters) {
-    return std::make_shared<ExportPlan>(ExportPlan{files, items_of(names, texts, columns, files->size()),
+std::shared_ptr<ExportPlan> new_plan(const FilesHandle& handle, const std::vector<nb::bytes>& names,
+                                     const std::vector<nb::bytes>& texts, const ItemColumns& columns,
+                                     const std::string& codec, ParameterList parameters) {
+    return std::make_shared<ExportPlan>(ExportPlan{handle.files, items_of(names, texts, columns, handle.files->size()),
                                                    &codec_named(codec), Parameters(std::move(parameters))});
 }
 

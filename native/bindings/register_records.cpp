@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "bindings/codec_named.h"
 #include "bindings/convert.h"
+#include "bindings/files_handle.h"
 #include "bindings/register.h"
 #include "pixels/hash.h"
 #include "records/build.h"
@@ -35,11 +36,11 @@ using FieldColumns = std::tuple<PlaceColumns, Column<std::int64_t>, Target>;
 
 std::string path_of(const nb::bytes& path) { return {path.c_str(), path.size()}; }
 
-std::shared_ptr<const SourceFiles> new_files(const std::vector<nb::bytes>& paths) {
+void new_files(FilesHandle* self, const std::vector<nb::bytes>& paths) {
     std::vector<std::string> names;
     names.reserve(paths.size());
     for (const nb::bytes& path : paths) names.push_back(path_of(path));
-    return std::make_shared<const SourceFiles>(std::move(names));
+    new (self) FilesHandle{std::make_shared<const SourceFiles>(std::move(names))};
 }
 
 std::vector<Place> places_of(const PlaceColumns& columns, std::size_t count, std::size_t num_files) {
@@ -65,7 +66,8 @@ void set_checksums(const Column<std::int64_t>& checksums, std::vector<Place>& pl
 }
 
 void new_target(Target* self, const std::string& codec, ParameterList parameters, bool exact,
-                const std::string& keep_variant, int keep_quality, bool transcode, bool palette_indices, bool check) {
+                const std::string& keep_variant, int keep_quality, bool transcode, bool palette_indices, bool check,
+                std::pair<std::uint32_t, std::uint32_t> limit, bool nearest) {
     new (self) Target{codec.empty() ? nullptr : &codec_named(codec),
                       Parameters(std::move(parameters)),
                       exact,
@@ -73,19 +75,21 @@ void new_target(Target* self, const std::string& codec, ParameterList parameters
                       keep_quality,
                       transcode,
                       palette_indices,
-                      check};
+                      check,
+                      {limit.first, limit.second},
+                      nearest};
 }
 
-Building build_shards(ThreadPool& pool, const std::shared_ptr<const SourceFiles>& files,
-                      const Column<std::int64_t>& ids, const std::vector<FieldColumns>& fields,
+Building build_shards(ThreadPool& pool, const FilesHandle& handle, const Column<std::int64_t>& ids,
+                      const std::vector<FieldColumns>& fields,
                       const std::tuple<nb::bytes, nb::bytes, std::string>& names,
                       const std::tuple<std::uint32_t, std::uint64_t, nb::bytes>& shards, bool skip_errors,
                       bool keep_source) {
     ShardBuild build;
-    build.files = files;
+    build.files = handle.files;
     build.ids.assign(ids.data(), ids.data() + ids.size());
     for (const auto& [places, checksums, target] : fields) {
-        build.fields.push_back({places_of(places, ids.size(), files->size()), target});
+        build.fields.push_back({places_of(places, ids.size(), handle.files->size()), target});
         set_checksums(checksums, build.fields.back().places);
     }
     build.names = {path_of(std::get<0>(names)), path_of(std::get<1>(names)), std::get<2>(names),
@@ -114,9 +118,8 @@ std::pair<nb::bytes, int> store_one(nb::handle object, const Target& target) {
     return {to_bytes(image.bytes), static_cast<int>(image.origin)};
 }
 
-Inspecting inspect_sources(ThreadPool& pool, const std::shared_ptr<const SourceFiles>& files,
-                           const PlaceColumns& columns) {
-    return start_inspect(pool, files, places_of(columns, std::get<0>(columns).size(), files->size()));
+Inspecting inspect_sources(ThreadPool& pool, const FilesHandle& handle, const PlaceColumns& columns) {
+    return start_inspect(pool, handle.files, places_of(columns, std::get<0>(columns).size(), handle.files->size()));
 }
 
 // (width, height, channels, bits, codec) of every image.
@@ -137,10 +140,10 @@ using CheckColumns =
                std::tuple<Column<std::int32_t>, Column<std::int32_t>, Column<std::uint8_t>, Column<std::uint8_t>>,
                std::vector<nb::bytes>>;
 
-Checking check_images(ThreadPool& pool, const std::shared_ptr<const SourceFiles>& files, const CheckColumns& columns,
-                      bool palette_indices, bool decode) {
+Checking check_images(ThreadPool& pool, const FilesHandle& handle, const CheckColumns& columns, bool palette_indices,
+                      bool decode) {
     const auto& [place_columns, numbers, shape, hashes] = columns;
-    const std::vector<Place> places = places_of(place_columns, hashes.size(), files->size());
+    const std::vector<Place> places = places_of(place_columns, hashes.size(), handle.files->size());
     std::vector<Expected> images(places.size());
     for (std::size_t i = 0; i < images.size(); ++i) {
         Expected& image = images[i];
@@ -155,7 +158,7 @@ Checking check_images(ThreadPool& pool, const std::shared_ptr<const SourceFiles>
         if (image.has_pixels) std::memcpy(image.pixels.data(), hashes[i].c_str(), image.pixels.size());
     }
     const nb::gil_scoped_release unlocked;
-    return start_check(pool, files, std::move(images), decode);
+    return start_check(pool, handle.files, std::move(images), decode);
 }
 
 nb::bytes pixel_hash(nb::handle object) {
@@ -167,18 +170,18 @@ nb::bytes pixel_hash(nb::handle object) {
 }  // namespace
 
 void register_records(nb::module_& module) {
-    nb::class_<SourceFiles>(module, "SourceFiles")
-        .def(nb::new_(&new_files), nb::arg("paths"))
+    nb::class_<FilesHandle>(module, "SourceFiles")
+        .def("__init__", &new_files, nb::arg("paths"))
         .def(
             "read",
-            [](const SourceFiles& files, std::int32_t file, std::int64_t offset, std::int64_t length) {
-                return to_bytes(files.read({file, offset, length, Place::kUnknown}));
+            [](const FilesHandle& handle, std::int32_t file, std::int64_t offset, std::int64_t length) {
+                return to_bytes(handle.files->read({file, offset, length, Place::kUnknown}));
             },
             nb::arg("file"), nb::arg("offset"), nb::arg("length"));
     nb::class_<Target>(module, "Target")
         .def("__init__", &new_target, nb::arg("codec"), nb::arg("parameters"), nb::arg("exact"),
              nb::arg("keep_variant"), nb::arg("keep_quality"), nb::arg("transcode"), nb::arg("palette_indices"),
-             nb::arg("check"));
+             nb::arg("check"), nb::arg("limit"), nb::arg("nearest"));
     nb::class_<Building>(module, "Building")
         .def_ro("job", &Building::job)
         .def_prop_ro("source_bytes", [](const Building& building) { return building.counters->source_bytes.load(); })

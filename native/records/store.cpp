@@ -55,6 +55,7 @@ void check_kept(const Codec& codec, ByteView data) {
 }
 
 bool is_wanted_already(const Codec& codec, const ImageInfo& info, ByteView data, const Target& target) {
+    if (!(limited(info.shape, target.limit) == info.shape)) return false;
     if (target.codec == nullptr) return true;
     if (&codec != target.codec) return false;
     if (codec.name() == "jpeg") return jpeg::is_at_most(data, target.keep_quality);
@@ -71,20 +72,30 @@ void transcode(const Target& target, std::uint64_t max_pixels, StoredImage& imag
     image.origin = Origin::transcoded;
 }
 
+OwnedImage pixels_of(const StoredImage& image, const Target& target, std::uint64_t max_pixels) {
+    OwnedImage pixels = decode_whole(*image.codec, image.bytes.view(), target.palette_indices, max_pixels);
+    const PixelShape shape = limited(pixels.shape(), target.limit);
+    return shape == pixels.shape() ? std::move(pixels) : shrink(pixels, shape, target.nearest);
+}
+
+// An image that would be kept, were it not too large: in its own format if it is lossy, else as PNG.
+const Codec& codec_for_shrunk(const Codec& source) { return source.name() == "jpeg" ? source : *find_codec("png"); }
+
 void encode(const Target& target, std::uint64_t max_pixels, StoredImage& image) {
-    const OwnedImage pixels = decode_whole(*image.codec, image.bytes.view(), target.palette_indices, max_pixels);
+    const OwnedImage pixels = pixels_of(image, target, max_pixels);
     const Metadata metadata = read_metadata(image.bytes.view());
     image.metadata = metadata.block();
     image.metadata_kept = metadata.kept();
     image.metadata_dropped = metadata.dropped();
-    image.bytes = target.codec->encode(pixels.view(), target.parameters);
+    const Codec& codec = target.codec == nullptr ? codec_for_shrunk(*image.codec) : *target.codec;
+    image.bytes = codec.encode(pixels.view(), target.parameters);
     image.shape = pixels.shape();
-    image.codec = target.codec;
+    image.codec = &codec;
     image.origin = Origin::encoded;
-    if (!target.exact) return;
+    if (!target.exact && codec.name() != "png") return;
     image.pixels = hash_pixels(pixels.view());
     image.has_pixels = true;
-    if (target.check) check_equal(pixels, *target.codec, image.bytes.view(), max_pixels);
+    if (target.check) check_equal(pixels, codec, image.bytes.view(), max_pixels);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "base/buffer.h"
 #include "codecs/codec.h"
 #include "pixels/hash.h"
+#include "records/shrink.h"
 
 namespace penstock {
 
@@ -21,6 +22,8 @@ struct Target {
     bool transcode = false;         ///< a JPEG that would be kept gets the parameters' coding of its coefficients
     bool palette_indices = false;   ///< a palette means labels, not colours
     bool check = true;              ///< decode what was encoded and compare
+    SizeLimit limit;                ///< larger images are made smaller, and are not kept
+    bool nearest = false;           ///< by taking the nearest pixel
 };
 
 enum class Origin : std::uint8_t { kept = 0, transcoded = 1, encoded = 2 };

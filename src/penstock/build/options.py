@@ -25,6 +25,10 @@ class BuildOptions:
     """Leave out samples that cannot be read or decoded, and list them in the manifest."""
     keep_source: bool = False
     """Store the source's bytes of `image` beside the chosen format, as the field `source`."""
+    max_side: int = 0
+    """Images with a longer side are shrunk to it (Lanczos; masks by the nearest pixel). Never enlarges; 0: no limit."""
+    short_side: int = 0
+    """The same for the shorter side."""
     formats: Mapping[str, str] = field(default_factory=dict)
     """Formats of further image fields (`mask`); one that is not named keeps the source's bytes."""
     source_kind: str = ""
@@ -36,6 +40,8 @@ class BuildOptions:
 
     def check_values(self) -> None:
         """Refuse what makes no sense."""
+        if min(self.max_side, self.short_side, self.seed) < 0:
+            raise ArgumentError("sides and seeds are not negative", where="options", fix="use 0 or more", code=130)
         if self.runs < 1:
             raise ArgumentError(f"runs of {self.runs} samples", where="runs", fix="use 1 or more", code=130)
         if self.shard_bytes < 4096:
@@ -55,5 +61,6 @@ class BuildOptions:
             "check": self.check,
             "on_error": "skip" if self.skip_errors else "fail",
             "keep_source": self.keep_source,
-            "formats": {name: str(format) for name, format in sorted(self.field_formats().items())},
+            "max_side": self.max_side,
+            "short_side": self.short_side,
         }

@@ -89,10 +89,11 @@ class Recipe:
         targets = []
         for name, role in self.listing.layout.roles.items():
             wanted = format if name == "image" else self.field_formats.get(name)
+            check, limit = self.options.check, (self.options.max_side, self.options.short_side)
             if wanted is None:
-                targets.append(keep_target(role))
+                targets.append(keep_target(role, check=check, limit=limit))
             else:
-                targets.append(target_of(wanted, role, check=self.options.check))
+                targets.append(target_of(wanted, role, check=check, limit=limit))
         return targets
 
     def _read_headers(self) -> Headers:

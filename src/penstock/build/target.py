@@ -25,12 +25,16 @@ def check_format(format: Format) -> None:
     )
 
 
-def keep_target(role: Role) -> _native.Target:
-    """The source's bytes as they are."""
-    return _native.Target("", [], False, "", 0, False, role is Role.MASK, False)
+Limit = tuple[int, int]
+"""Longest and shortest side that an image may have; 0 for any."""
 
 
-def target_of(format: Format, role: Role, *, check: bool) -> _native.Target:
+def keep_target(role: Role, *, check: bool, limit: Limit) -> _native.Target:
+    """The source's bytes as they are; an image that is too large is shrunk, to a JPEG if it was one, else to a PNG."""
+    return _native.Target("", [], False, "", 0, False, role is Role.MASK, check, limit, role is not Role.IMAGE)
+
+
+def target_of(format: Format, role: Role, *, check: bool, limit: Limit) -> _native.Target:
     """The bytes in a format: kept where they are in it already, transcoded where no pixel changes, else encoded."""
     exact = find(format.codec).promise(format) is Promise.EXACT
     is_jpeg = format.codec == "jpeg"
@@ -43,6 +47,8 @@ def target_of(format: Format, role: Role, *, check: bool) -> _native.Target:
         is_jpeg and any(format.get(word) for word in RECODING),
         role is Role.MASK,
         check,
+        limit,
+        role is not Role.IMAGE,
     )
 
 

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 import penstock
-from penstock.cli import bench, codec, doctor, export, info, lab, plan, synth
+from penstock.cli import bench, build, codec, doctor, export, info, lab, plan, synth, verify
 from penstock.cli.group import new_group, show_help_if_alone
 
 HELP = """Keep accelerators fed with images: measure, choose formats, rewrite, load.
@@ -42,11 +42,13 @@ def root(
     show_help_if_alone(context)
 
 
-info.register(app)
 bench.register(app)
+build.register(app)
 codec.register(app)
 doctor.register(app)
 export.register(app)
+info.register(app)
 lab.register(app)
 plan.register(app)
 synth.register(app)
+verify.register(app)

@@ -1,4 +1,4 @@
-"""`penstock info`: this machine and its codecs, or what is inside images."""
+"""`penstock info`: this machine and its codecs, or what is inside images or a dataset."""
 
 from __future__ import annotations
 
@@ -10,12 +10,16 @@ import typer
 from rich.table import Table
 
 from penstock.cli.group import add_command
+from penstock.cli.info_dataset import show_dataset
 from penstock.cli.output import JsonOption, Output, error_fields, new_table
 from penstock.errors import ArgumentError, PenstockError
-from penstock.info import Environment, ImageSummary, describe_image, environment
+from penstock.info import Environment, ImageSummary, describe_dataset, describe_image, environment
 from penstock.units import bytes_text, count_text
 
-ImagePaths = Annotated[list[Path] | None, typer.Argument(metavar="IMAGE", help="Image files; none: this machine.")]
+ImagePaths = Annotated[
+    list[Path] | None,
+    typer.Argument(metavar="IMAGE|DATASET", help="Image files, or a dataset's folder; none: this machine."),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -24,20 +28,26 @@ def register(app: typer.Typer) -> None:
         app,
         "info",
         info,
-        examples=("penstock info", "penstock info photo.jpg scan.png", "penstock info photo.jpg --json"),
+        examples=("penstock info", "penstock info photo.jpg scan.png", "penstock info photos.pen --json"),
     )
 
 
 def info(images: ImagePaths = None, json: JsonOption = False) -> None:
-    """Show this machine and its codecs, or what is inside images.
+    """Show this machine and its codecs, or what is inside images or a dataset.
 
     An image's content decides what it is, not its name. Nothing is decoded.
     """
     out = Output(json=json)
-    if images:
+    if images and len(images) == 1 and images[0].is_dir() and _is_dataset(images[0]):
+        show_dataset(out, describe_dataset(images[0]))
+    elif images:
         _show_images(out, images)
     else:
         _show_environment(out, environment())
+
+
+def _is_dataset(folder: Path) -> bool:
+    return any((folder / name).exists() for name in ("manifest.json", ".build"))
 
 
 def _show_environment(out: Output, found: Environment) -> None:

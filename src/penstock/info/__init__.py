@@ -1,6 +1,17 @@
-"""What there is: this machine and its codecs, or what is inside an image."""
+"""What there is: this machine and its codecs, or what is inside an image or a dataset."""
 
+from penstock.info.dataset import DatasetSummary, SizeBin, describe_dataset
 from penstock.info.image import ImageSummary, describe_image
 from penstock.info.installation import CodecSummary, Environment, PlugIn, environment
 
-__all__ = ["CodecSummary", "Environment", "ImageSummary", "PlugIn", "describe_image", "environment"]
+__all__ = [
+    "CodecSummary",
+    "DatasetSummary",
+    "Environment",
+    "ImageSummary",
+    "PlugIn",
+    "SizeBin",
+    "describe_dataset",
+    "describe_image",
+    "environment",
+]

@@ -1,5 +1,6 @@
 """Datasets on disk: what a build writes and a loader reads. The layout is `spec/dataset.md`."""
 
+from penstock.records.check import Problem, Verification, verify
 from penstock.records.dataset import Dataset, open_dataset
 from penstock.records.folder import FolderListing, list_folder
 from penstock.records.index import Locations, Segments
@@ -11,7 +12,10 @@ __all__ = [
     "FolderListing",
     "Locations",
     "Manifest",
+    "Problem",
     "Segments",
+    "Verification",
     "list_folder",
     "open_dataset",
+    "verify",
 ]

@@ -1,0 +1,64 @@
+#include "records/shrink.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "pixels/resize.h"
+
+namespace penstock {
+
+namespace {
+
+class ImageSink : public RowSink {
+  public:
+    explicit ImageSink(ImageView image) : image_(image) {}
+    [[nodiscard]] std::uint8_t* row(std::uint32_t y) override { return image_.row(y); }
+    void done(std::uint32_t) override {}
+
+  private:
+    ImageView image_;
+};
+
+Axis whole_axis(std::uint32_t length, std::uint32_t size, Filter filter) {
+    Axis axis;
+    axis.end = length;
+    axis.length = length;
+    axis.size = size;
+    axis.count = size;
+    axis.filter = filter;
+    return axis;
+}
+
+std::uint32_t scaled(std::uint32_t side, double factor) {
+    return std::max(1u, static_cast<std::uint32_t>(std::lround(side * factor)));
+}
+
+}  // namespace
+
+PixelShape limited(const PixelShape& shape, const SizeLimit& limit) noexcept {
+    const std::uint32_t longer = std::max(shape.width, shape.height);
+    const std::uint32_t shorter = std::min(shape.width, shape.height);
+    double factor = 1;
+    if (limit.max_side != 0 && longer > limit.max_side) factor = std::min(factor, double(limit.max_side) / longer);
+    if (limit.short_side != 0 && shorter > limit.short_side) {
+        factor = std::min(factor, double(limit.short_side) / shorter);
+    }
+    PixelShape result = shape;
+    if (factor < 1) {
+        result.width = scaled(shape.width, factor);
+        result.height = scaled(shape.height, factor);
+    }
+    return result;
+}
+
+OwnedImage shrink(const OwnedImage& image, const PixelShape& shape, bool nearest) {
+    const Filter filter = nearest ? Filter::nearest : Filter::lanczos;
+    OwnedImage result(shape, BufferPool::shared());
+    ImageSink sink(result.view());
+    ResizeScratch scratch;
+    resize(image.view(), whole_axis(image.shape().height, shape.height, filter), 0,
+           whole_axis(image.shape().width, shape.width, filter), 0, scratch, sink);
+    return result;
+}
+
+}  // namespace penstock

@@ -1,0 +1,215 @@
+"""`penstock build`: from a source of images to a dataset."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from penstock.build import BuildOptions, Built, Estimate, load_plan, prepare
+from penstock.build.rules import Rules
+from penstock.cli.group import add_command
+from penstock.cli.output import JsonOption, Output, new_table
+from penstock.errors import ArgumentError
+from penstock.units import bytes_text, count_text, parse_bytes
+
+Source = Annotated[Path, typer.Argument(metavar="SRC", help="Images: a folder, tars, Parquet, a table, a dataset.")]
+Out = Annotated[Path, typer.Argument(metavar="OUT", help="The dataset's folder, as photos.pen.")]
+MixOption = Annotated[str, typer.Option("--mix", metavar="F=SHARE,…", help="As weir:fast=0.6,png=0.4.")]
+FormatOption = Annotated[str, typer.Option("--format", "-f", metavar="F", help="One format for all images.")]
+PlanOption = Annotated[Path | None, typer.Option("--plan", metavar="FILE", help="What `penstock plan` wrote.")]
+FieldOption = Annotated[
+    list[str] | None,
+    typer.Option("--field", metavar="NAME=F", help="Format of a further image field (mask=weir); default: kept."),
+]
+SeedOption = Annotated[int, typer.Option("--seed", min=0, metavar="S", help="Of formats and order.")]
+RunsOption = Annotated[int, typer.Option("--runs", min=1, metavar="N", help="Keep N neighbours of SRC together.")]
+ShardOption = Annotated[str, typer.Option("--shard-size", metavar="BYTES", help="Where a shard ends.")]
+CheckOption = Annotated[bool, typer.Option("--check/--no-check", help="Decode and compare lossless formats.")]
+ErrorOption = Annotated[str, typer.Option("--on-error", metavar="fail|skip", help="Skip lists them in the manifest.")]
+KeepOption = Annotated[bool, typer.Option("--keep-source", help="Store the source's bytes too, as field 'source'.")]
+MaxSideOption = Annotated[
+    int, typer.Option("--max-side", min=0, metavar="PX", help="Shrink larger images (Lanczos; masks: nearest).")
+]
+ShortSideOption = Annotated[int, typer.Option("--short-side", min=0, metavar="PX", help="As above, the shorter side.")]
+KindOption = Annotated[str, typer.Option("--from", metavar="KIND", help="Kind of SRC, if it is not recognised.")]
+ThreadsOption = Annotated[int, typer.Option("--threads", min=0, metavar="N", help="0: all usable cores.")]
+ForceOption = Annotated[bool, typer.Option("--force", help="Start over; replace a dataset at OUT.")]
+DryOption = Annotated[bool, typer.Option("--dry-run", help="Say what it would take, and stop.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    add_command(
+        app,
+        "build",
+        build,
+        examples=(
+            "penstock build photos photos.pen --format jpeg",
+            "penstock build photos photos.pen --mix weir:fast=0.6,png=0.4",
+            "penstock build cityscapes city.pen --plan plan.json --field mask=weir:fast",
+            "penstock build city.pen small.pen --format webp:q=80 --max-side 512",
+        ),
+    )
+
+
+def build(
+    source: Source,
+    out_folder: Out,
+    mix: MixOption = "",
+    format: FormatOption = "",
+    plan: PlanOption = None,
+    field: FieldOption = None,
+    seed: SeedOption = 0,
+    runs: RunsOption = 1,
+    shard_size: ShardOption = "256MiB",
+    check: CheckOption = True,
+    on_error: ErrorOption = "fail",
+    keep_source: KeepOption = False,
+    max_side: MaxSideOption = 0,
+    short_side: ShortSideOption = 0,
+    kind: KindOption = "",
+    threads: ThreadsOption = 0,
+    force: ForceOption = False,
+    dry_run: DryOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Write images as a dataset in one format or several.
+
+    Sources that already are in the wanted format are copied. Killed, it goes on where it was when called again; the
+    result is the same to the byte. SRC is only read.
+    """
+    out = Output(json=json)
+    options = BuildOptions(
+        seed=seed,
+        runs=runs,
+        shard_bytes=parse_bytes(shard_size, name="--shard-size"),
+        check=check,
+        skip_errors=_skips(on_error),
+        keep_source=keep_source,
+        max_side=max_side,
+        short_side=short_side,
+        formats=_field_formats(field or []),
+        source_kind=kind,
+    )
+    preparation = prepare(source, out_folder, mix=_mix(mix, format, plan), options=options, threads=threads)
+    _tell_estimate(out, preparation.estimate, preparation.recipe.listing.layout.left_out)
+    if max_side or short_side:
+        out.message("larger images are shrunk: their pixels change, and boxes in pixels keep their old numbers")
+    if dry_run:
+        out.result({"estimate": _estimate_fields(preparation.estimate)})
+        return
+    begin = time.perf_counter()
+    with out.progress() as on_progress:
+        built = preparation.run(force=force, on_progress=on_progress)
+    _tell(out, built, preparation.estimate, time.perf_counter() - begin)
+
+
+def _mix(mix: str, format: str, plan: Path | None) -> str | Rules:
+    given = [name for name, value in (("--mix", mix), ("--format", format), ("--plan", plan)) if value]
+    if len(given) != 1:
+        what = f"{' and '.join(given)} exclude one another" if given else "no format was chosen"
+        raise ArgumentError(what, where="penstock build", fix="give one of --mix, --format, --plan", code=100)
+    if plan is not None:
+        return load_plan(plan)
+    return mix or f"{format}=1"
+
+
+def _skips(on_error: str) -> bool:
+    if on_error not in ("fail", "skip"):
+        raise ArgumentError(f"'{on_error}' is no policy", where="--on-error", fix="choose fail or skip", code=100)
+    return on_error == "skip"
+
+
+def _field_formats(items: list[str]) -> dict[str, str]:
+    formats = {}
+    for item in items:
+        name, separator, format = item.partition("=")
+        if not separator or not name or not format:
+            raise ArgumentError(f"'{item}' is not NAME=FORMAT", where="--field", fix="for example mask=png", code=100)
+        formats[name] = format
+    return formats
+
+
+def _tell_estimate(out: Output, expected: Estimate, left_out: object) -> None:
+    table = new_table("format", "samples", "bytes", "CPU time", numbers=3)
+    for name, entry in expected.formats.items():
+        table.add_row(name, f"{entry.samples:,}", bytes_text(entry.bytes), _duration(entry.cpu_seconds))
+    out.show(
+        f"{count_text(expected.num_samples, 'sample')}, {bytes_text(expected.source_bytes)} to read",
+        table,
+        f"about {bytes_text(expected.total_bytes)} to write, {_duration(expected.seconds)} on "
+        f"{count_text(expected.threads, 'thread')}; {bytes_text(expected.free_bytes)} free",
+    )
+    if expected.written_bytes:
+        out.message(f"{bytes_text(expected.written_bytes)} are already there from an earlier run")
+    if left_out:
+        out.message(f"left out of the source: {left_out}")
+
+
+def _tell(out: Output, built: Built, expected: Estimate, seconds: float) -> None:
+    manifest = built.manifest
+    num_bytes = manifest.index.bytes + sum(shard.bytes for shard in manifest.shards)
+    rate = built.num_converted / seconds if built.num_converted else 0.0
+    done = f"{rate:,.0f} images/s" if built.num_converted else "it was there already"
+    out.show(
+        f"{built.path}: {count_text(manifest.num_samples, 'sample')} in "
+        f"{count_text(len(manifest.shards), 'shard')}, {bytes_text(num_bytes)}, {done}"
+    )
+    for name, count in manifest.formats.items():
+        out.show(
+            f"  {name}: {count.samples:,} ({count.kept:,} kept as they were, {count.transcoded:,} transcoded, "
+            f"{count.encoded:,} encoded), {bytes_text(count.bytes)}"
+        )
+    if manifest.skipped:
+        out.warn(f"{count_text(len(manifest.skipped), 'sample')} left out; the manifest lists them under 'skipped'")
+    dropped = manifest.metadata["dropped"]
+    if dropped:
+        listed = ", ".join(f"{tag} ({count:,})" for tag, count in dropped.items())
+        out.message(f"metadata that was not kept: {listed}")
+    out.result(
+        {
+            "path": str(built.path),
+            "num_samples": manifest.num_samples,
+            "num_converted": built.num_converted,
+            "num_bytes": num_bytes,
+            "source_bytes": built.source_bytes,
+            "seconds": seconds,
+            "images_per_second": rate,
+            "identity": manifest.identity,
+            "formats": manifest.formats,
+            "metadata": manifest.metadata,
+            "skipped": manifest.skipped,
+            "estimate": _estimate_fields(expected),
+        }
+    )
+
+
+def _estimate_fields(expected: Estimate) -> dict[str, object]:
+    return {
+        "num_samples": expected.num_samples,
+        "source_bytes": expected.source_bytes,
+        "total_bytes": expected.total_bytes,
+        "work_bytes": expected.work_bytes,
+        "seconds": expected.seconds,
+        "threads": expected.threads,
+        "free_bytes": expected.free_bytes,
+        "missing_bytes": expected.missing_bytes,
+        "formats": expected.formats,
+    }
+
+
+def _duration(seconds: float) -> str:
+    """Time as people say it.
+
+    >>> _duration(0.4), _duration(75), _duration(7500)
+    ('0.4 s', '1 min 15 s', '2 h 05 min')
+    """
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest:02} s"
+    return f"{minutes // 60} h {minutes % 60:02} min"

@@ -1,0 +1,239 @@
+"""Whether a dataset is what its manifest says: every file, every record, every pixel. Behind `penstock verify`."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from penstock import _native
+from penstock.errors import PenstockError, StorageError
+from penstock.records.dataset import Dataset
+from penstock.records.index import Locations
+from penstock.records.manifest import FILE_NAME, Field, FileEntry, checksum_text
+from penstock.records.shard import HEADER, first_in_padding, header_problem, number_of
+from penstock.storage import file_checksum, read_file, read_range
+from penstock.types import OnProgress, no_progress
+
+POLL_SECONDS = 0.1
+
+Array = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that is not as the manifest or the index says."""
+
+    file: str
+    what: str
+    key: str | None = None
+    """Of the sample, if it is one that is damaged."""
+    byte: int | None = None
+    """Where in the file, if that is known."""
+
+    def __str__(self) -> str:
+        where = self.file if self.byte is None else f"{self.file}, byte {self.byte}"
+        return f"{where}: {self.what}" if self.key is None else f"{where}: sample '{self.key}': {self.what}"
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What a check looked at and what it found."""
+
+    path: Path
+    num_samples: int
+    num_files: int
+    num_bytes: int
+    num_decoded: int
+    """Images that were decoded and whose pixels were compared; 0 in a quick check."""
+    num_proven: int
+    """Of those, images whose pixels are known to be the source's."""
+    problems: tuple[Problem, ...]
+
+
+def verify(
+    path: str | os.PathLike[str], *, quick: bool = False, threads: int = 0, on_progress: OnProgress = no_progress
+) -> Verification:
+    """Check a dataset. A manifest or an index that cannot be read is raised; everything else is a `Problem`.
+
+    Quick: sizes and checksums of all files; a shard that fails is looked into, so that the record, the header or the
+    padding can be named. Otherwise every image is decoded too, and its pixels held against the hash of the source's.
+    """
+    dataset = Dataset(path)
+    checker = _Checker(dataset, _native.ThreadPool(threads), on_progress)
+    problems = checker.check_files()
+    locations = {field.name: dataset.locations(field.name) for field in dataset.manifest.image_fields}
+    problems += checker.check_extents(locations)
+    damaged = {problem.file for problem in problems}
+    decoded, proven = 0, 0
+    for field in dataset.manifest.image_fields:
+        found = locations[field.name]
+        ids = checker.ids_to_check(found, damaged, quick=quick)
+        problems += checker.check_images(field, found, ids, decode=not quick)
+        decoded += 0 if quick else len(ids)
+        if not quick:
+            hashes = dataset.column(f"{field.name}.pixels")
+            proven += len(hashes) - hashes.null_count
+    problems = checker.name_rest(problems, locations)
+    manifest = dataset.manifest
+    entries = [manifest.index, *manifest.shards]
+    return Verification(
+        path=dataset.path,
+        num_samples=manifest.num_samples,
+        num_files=len(entries) + 1,
+        num_bytes=sum(entry.bytes for entry in entries),
+        num_decoded=decoded,
+        num_proven=proven,
+        problems=tuple(sorted(problems, key=lambda problem: (problem.file, problem.byte or 0))),
+    )
+
+
+class _Checker:
+    def __init__(self, dataset: Dataset, pool: _native.ThreadPool, on_progress: OnProgress) -> None:
+        self.dataset = dataset
+        self.pool = pool
+        self.on_progress = on_progress
+        self.files = _native.SourceFiles([os.fsencode(path) for path in dataset.shard_paths()])
+
+    def check_files(self) -> list[Problem]:
+        """Sizes, checksums and headers, and files that nobody listed."""
+        manifest = self.dataset.manifest
+        problems = []
+        total = len(manifest.shards)
+        for number, shard in enumerate(manifest.shards):
+            what = self._file_problem(shard)
+            if what:
+                problems.append(Problem(shard.file, what))
+            self.on_progress("reading shards", number + 1, total)
+        expected = {FILE_NAME, manifest.index.file, *(shard.file for shard in manifest.shards)}
+        found = (path for path in self.dataset.path.rglob("*") if path.is_file())
+        names = {path.relative_to(self.dataset.path).as_posix() for path in found}
+        problems += [Problem(name, "the manifest does not list this file") for name in sorted(names - expected)]
+        return problems
+
+    def _file_problem(self, entry: FileEntry) -> str:
+        path = self.dataset.path / entry.file
+        try:
+            size, crc = file_checksum(path)
+            header = read_range(path, 0, HEADER.size)
+        except StorageError as error:
+            return error.what
+        if size != entry.bytes:
+            return f"it has {size} bytes, the manifest says {entry.bytes}"
+        own = header_problem(header, self.dataset.manifest.identity, number_of(entry.file))
+        return own or ("" if checksum_text(crc) == entry.checksum else "it does not match its checksum")
+
+    def check_extents(self, locations: dict[str, Locations]) -> list[Problem]:
+        """That no two images overlap."""
+        shard, begin, end = _extents(locations)
+        order = np.lexsort((begin, shard))
+        shard, begin, end = shard[order], begin[order], end[order]
+        overlap = np.flatnonzero((shard[1:] == shard[:-1]) & (begin[1:] < end[:-1]))
+        files = self.dataset.manifest.shards
+        return [
+            Problem(files[shard[place]].file, "two images of the index overlap here", byte=int(begin[place + 1]))
+            for place in overlap
+        ]
+
+    def ids_to_check(self, found: Locations, damaged: set[str], *, quick: bool) -> Array:
+        """Samples in the order of their bytes; a quick check looks only into shards that failed."""
+        wanted = found.shard >= 0
+        if quick:
+            failed = np.array([file in damaged for file in found.shard_files], bool)
+            wanted &= np.append(failed, False)[found.shard]
+        ids = np.flatnonzero(wanted)
+        return ids[np.lexsort((found.offset[ids], found.shard[ids]))]
+
+    def check_images(self, field: Field, found: Locations, ids: Array, *, decode: bool) -> list[Problem]:
+        """Records against checksums, and pixels against hashes."""
+        if len(ids) == 0:
+            return []
+        if found.segments is not None:
+            return self._check_pieces(field, found, ids)
+        hashes = [value or b"" for value in self.dataset.column(f"{field.name}.pixels").take(ids).to_pylist()]
+        checking = _native.check_images(
+            self.pool,
+            self.files,
+            (
+                (found.shard[ids], found.offset[ids], found.length[ids]),
+                (found.metadata_length[ids], found.checksum[ids]),
+                (found.width[ids], found.height[ids], found.channels[ids], found.bits[ids]),
+                hashes,
+            ),
+            field.role == "mask",
+            decode and field.role != "source",
+        )
+        self._wait(checking.job, f"checking {field.name}")
+        keys = self.dataset.column("key")
+        return [
+            Problem(
+                found.shard_files[found.shard[ids[place]]],
+                f"{field.name}: {what}",
+                key=keys[int(ids[place])].as_py(),
+                byte=int(found.offset[ids[place]]),
+            )
+            for place, what in checking.findings.items()
+        ]
+
+    def _check_pieces(self, field: Field, found: Locations, ids: Array) -> list[Problem]:
+        """Images in several pieces, one after the other."""
+        problems = []
+        for sample in ids.tolist():
+            try:
+                self.dataset.subset([sample]).read(0, field.name)
+            except PenstockError as error:
+                file = found.shard_files[found.shard[sample]]
+                key = self.dataset.column("key")[sample].as_py()
+                problems.append(Problem(file, error.what, key=key, byte=int(found.offset[sample])))
+        return problems
+
+    def name_rest(self, problems: list[Problem], locations: dict[str, Locations]) -> list[Problem]:
+        """Where a shard fails and none of its records does, the byte between them."""
+        named = []
+        for problem in problems:
+            others = [other for other in problems if other.file == problem.file and other is not problem]
+            if problem.what != "it does not match its checksum":
+                named.append(problem)
+            elif not others:
+                named.append(self._in_padding(problem, locations))
+        return named
+
+    def _in_padding(self, problem: Problem, locations: dict[str, Locations]) -> Problem:
+        files = [shard.file for shard in self.dataset.manifest.shards]
+        shard, begin, end = _extents(locations)
+        own = np.flatnonzero(shard == files.index(problem.file))
+        own = own[np.argsort(begin[own])]
+        data = read_file(self.dataset.path / problem.file)
+        place = first_in_padding(data, begin[own], end[own] - begin[own])
+        if place is None:
+            return problem
+        return Problem(problem.file, "padding that is not zero; no image is damaged", byte=place)
+
+    def _wait(self, job: _native.Job, stage: str) -> None:
+        try:
+            while not job.wait(POLL_SECONDS):
+                self.on_progress(stage, job.num_done, job.num_tasks)
+        except BaseException:
+            job.cancel()
+            raise
+        job.finish()
+
+
+def _extents(locations: dict[str, Locations]) -> tuple[Array, Array, Array]:
+    """Shard, first byte and end of every piece of every image."""
+    shards, begins, ends = [], [], []
+    for found in locations.values():
+        if found.segments is None:
+            present = found.shard >= 0
+            shards.append(found.shard[present].astype(np.int64))
+            begins.append(found.offset[present])
+            ends.append((found.offset + found.length + found.metadata_length)[present])
+        else:
+            counts = np.diff(found.segments.begin)
+            shards.append(np.repeat(found.shard, counts).astype(np.int64))
+            begins.append(found.segments.offset)
+            ends.append(found.segments.offset + found.segments.length)
+    return np.concatenate(shards), np.concatenate(begins), np.concatenate(ends)
