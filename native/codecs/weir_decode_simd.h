@@ -172,10 +172,9 @@ PENSTOCK_INLINE void prefetch_output(std::uint8_t* out) {
 /// everything, so that members would be loaded again for every row.
 template <typename Vector, std::uint32_t Channels>
 PENSTOCK_INLINE void store_rows(const TileJob& job, const TileState<Vector>& state, std::uint8_t* out,
-                                std::uint32_t num_rows) {
+                                std::uint32_t num_rows, std::uint32_t width) {
     using Row = typename Vector::Row;
     const std::size_t stride = job.row_stride;
-    const std::uint32_t width = job.shape.width;
     const unsigned transform = job.parts.transform;
     const auto& rows = state.rows;
     for (std::uint32_t r = 0; r < num_rows; ++r, out += stride) {
@@ -193,6 +192,16 @@ PENSTOCK_INLINE void store_rows(const TileJob& job, const TileState<Vector>& sta
             if constexpr (Channels == 3) Vector::store_pixels(out, width, red, green, blue);
             if constexpr (Channels == 4) Vector::store_pixels(out, width, red, green, blue, Vector::load(rows[3][r]));
         }
+    }
+}
+
+template <typename Vector, std::uint32_t Channels>
+PENSTOCK_INLINE void store_rows(const TileJob& job, const TileState<Vector>& state, std::uint8_t* out,
+                                std::uint32_t num_rows) {
+    if (job.shape.width == kLanes) {  // nearly always: known while compiling, the width costs nothing
+        store_rows<Vector, Channels>(job, state, out, num_rows, kLanes);
+    } else {
+        store_rows<Vector, Channels>(job, state, out, num_rows, job.shape.width);
     }
 }
 
