@@ -55,24 +55,22 @@ class TileReader {
         shape.width = static_cast<std::uint8_t>(std::min(weir::kTileSide, header_.shape.width - left));
         shape.height = static_cast<std::uint8_t>(std::min(weir::kTileSide, header_.shape.height - top));
         const std::uint64_t index = tile_y * header_.across() + tile_x;
-        const bool inside = top >= region.y && left >= region.x && top + shape.height <= region.y + region.height &&
-                            left + shape.width <= region.x + region.width;
-        if (inside) {
-            decode_into(index, shape, out.row(top - region.y) + (left - region.x) * shape.pixel_bytes(),
-                        out.row_stride);
-            return;
-        }
-        alignas(64) std::array<std::uint8_t, kMaxTilePixels> scratch;
-        const std::size_t stride = shape.width * shape.pixel_bytes();
-        decode_into(index, shape, scratch.data(), stride);
         const std::uint32_t y_begin = std::max(top, region.y);
         const std::uint32_t y_end = std::min(top + shape.height, region.y + region.height);
         const std::uint32_t x_begin = std::max(left, region.x);
         const std::uint32_t x_end = std::min(left + shape.width, region.x + region.width);
-        for (std::uint32_t y = y_begin; y < y_end; ++y) {
-            std::memcpy(out.row(y - region.y) + (x_begin - region.x) * shape.pixel_bytes(),
-                        scratch.data() + (y - top) * stride + (x_begin - left) * shape.pixel_bytes(),
-                        (x_end - x_begin) * shape.pixel_bytes());
+        shape.width = static_cast<std::uint8_t>(x_end - left);  // what lies beyond is not written
+        std::uint8_t* target = out.row(y_begin - region.y) + (x_begin - region.x) * shape.pixel_bytes();
+        if (y_begin == top && x_begin == left) {
+            decode_into(index, shape, y_end - top, target, out.row_stride);
+            return;
+        }
+        alignas(64) std::array<std::uint8_t, kMaxTilePixels> scratch;
+        const std::size_t stride = shape.width * shape.pixel_bytes();
+        decode_into(index, shape, y_end - top, scratch.data(), stride);
+        const std::uint8_t* source = scratch.data() + (y_begin - top) * stride + (x_begin - left) * shape.pixel_bytes();
+        for (std::uint32_t y = y_begin; y < y_end; ++y, source += stride, target += out.row_stride) {
+            std::memcpy(target, source, (x_end - x_begin) * shape.pixel_bytes());
         }
     }
 
@@ -80,13 +78,14 @@ class TileReader {
     static constexpr std::size_t kMaxTilePixels =
         std::size_t{weir::kTileSide} * weir::kTileSide * weir::kMaxPlanes * sizeof(std::uint16_t);
 
-    void decode_into(std::uint64_t index, const weir::TileShape& shape, std::uint8_t* out, std::size_t row_stride) {
+    void decode_into(std::uint64_t index, const weir::TileShape& shape, std::uint32_t wanted_rows, std::uint8_t* out,
+                     std::size_t row_stride) {
         const ByteView tile = index_.tile(index);
         prefetch(tile);
         if (verify_ && crc32c(tile) != index_.checksum(index)) {
             refuse_tile(index, "does not match its checksum", ErrorCode::checksum);
         }
-        weir::TileJob job{shape, {}, out, row_stride};
+        weir::TileJob job{shape, {}, out, row_stride, wanted_rows};
         weir::TileFault fault = weir::parse_tile(tile, shape, job.parts);
         if (fault != weir::TileFault::none) refuse_tile(index, fault_text(fault), ErrorCode::corrupt);
         if (job.parts.all_constant(shape.channels)) {

@@ -2,6 +2,7 @@
 // encodes one tile. Only weir*.cpp include this.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
@@ -130,13 +131,24 @@ inline constexpr std::size_t kTileSlack = 1280;
 
 /// One tile to decode.
 struct TileJob {
-    TileShape shape;
+    TileShape shape;  ///< a smaller width than the tile has writes so much of each row
     TileParts parts;  ///< at least one plane is not constant; kTileSlack bytes are readable after the tile
     std::uint8_t* out = nullptr;
-    std::size_t row_stride = 0;  ///< in bytes
+    std::size_t row_stride = 0;             ///< in bytes
+    std::uint32_t wanted_rows = kTileSide;  ///< the rows below are not written; a decoder stops before it checks them
+
+    [[nodiscard]] std::uint32_t wanted_groups() const noexcept {
+        return std::min(shape.groups(), (wanted_rows + kGroupRows - 1) / kGroupRows);
+    }
+    [[nodiscard]] bool wants_all() const noexcept { return wanted_groups() == shape.groups(); }
+    /// Rows of a group that are there and wanted.
+    [[nodiscard]] std::uint32_t rows_to_write(std::uint32_t group) const noexcept {
+        return std::min(kGroupRows, std::min<std::uint32_t>(shape.height, wanted_rows) - group * kGroupRows);
+    }
 };
 
-/// Decodes a tile: writes shape.width x shape.height pixels and nothing beside them.
+/// Decodes a tile: writes shape.width x shape.height pixels, or fewer rows if fewer are wanted, and nothing beside
+/// them.
 ///
 /// Checks what `parse_tile` has not: codes, and that control, payload and unary streams are used up exactly. On a
 /// fault the output may be written partly. Every path gives the same pixels and accepts the same tiles (which fault

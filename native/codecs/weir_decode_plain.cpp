@@ -72,7 +72,7 @@ class TileDecoder {
     // A tile all of whose planes are constant.
     void fill() noexcept {
         start_rows();
-        for (std::uint32_t group = 0; group < job_.shape.groups(); ++group) write_group(group);
+        for (std::uint32_t group = 0; group < job_.wanted_groups(); ++group) write_group(group);
     }
 
   private:
@@ -235,7 +235,7 @@ class TileDecoder {
         payload_ = job_.parts.payload.data();
         start_rows();
         std::uint32_t mode_index = 0;
-        for (std::uint32_t group = 0; group < job_.shape.groups(); ++group) {
+        for (std::uint32_t group = 0; group < job_.wanted_groups(); ++group) {
             for (std::uint32_t i = 0; i < num_coded_; ++i, ++mode_index) {
                 read_group(i, group, unary[coded_[i]]);
                 const std::uint32_t mode = job_.parts.modes[mode_index / 2] >> (mode_index % 2 * 4) & 15;
@@ -245,6 +245,7 @@ class TileDecoder {
             }
             write_group(group);
         }
+        if (!job_.wants_all()) return TileFault::none;
         for (std::uint32_t p = 0; dense() && p < job_.shape.channels; ++p) {
             if (!unary[p].exact()) return TileFault::unary;
         }
@@ -271,7 +272,7 @@ class TileDecoder {
     // Pixels -----------------------------------------------------------------------------------------------------
 
     void write_group(std::uint32_t group) noexcept {
-        for (std::uint32_t row = 0; row < rows_of(group); ++row) {
+        for (std::uint32_t row = 0; row < job_.rows_to_write(group); ++row) {
             const std::uint32_t y = group * kGroupRows + row;
             write_row(row + 1, job_.out + y * job_.row_stride);
         }

@@ -206,8 +206,8 @@ PENSTOCK_INLINE void store_rows(const TileJob& job, const TileState<Vector>& sta
 }
 
 template <typename Vector>
-PENSTOCK_INLINE void store_group(const TileJob& job, const TileState<Vector>& state, std::uint32_t group,
-                                 std::uint32_t num_rows) {
+PENSTOCK_INLINE void store_group(const TileJob& job, const TileState<Vector>& state, std::uint32_t group) {
+    const std::uint32_t num_rows = job.rows_to_write(group);
     std::uint8_t* out = job.out + std::size_t{group} * kGroupRows * job.row_stride;
     switch (job.shape.channels) {
         case 1: store_rows<Vector, 1>(job, state, out, num_rows); break;
@@ -263,7 +263,7 @@ PENSTOCK_INLINE TileFault decode_fast(const TileJob& job, TileState<Vector>& sta
     Vector::prepare_lines(state.codes, state.num_coded, job.shape.height, state.lines);
     const std::uint8_t* payload = job.parts.payload.data();
     const std::uint8_t* payload_end = payload + job.parts.payload.size();
-    const std::uint32_t groups = job.shape.groups();
+    const std::uint32_t groups = job.wanted_groups();
     for (std::uint32_t group = 0; group < groups; ++group) {
         const std::uint32_t num_rows = rows_of_group(job, group);
         [[maybe_unused]] GroupFields<Vector> stored[Vector::kFieldsInMemory ? kMaxPlanes : 1];
@@ -280,9 +280,9 @@ PENSTOCK_INLINE TileFault decode_fast(const TileJob& job, TileState<Vector>& sta
         for (std::uint32_t c = 0; Vector::kFieldsInMemory && c < state.num_coded; ++c) {
             predict_group(job, state, group, c, [&](std::uint32_t r) { return Vector::row_of(stored[c][r]); });
         }
-        store_group(job, state, group, num_rows);
+        store_group(job, state, group);
     }
-    return payload == payload_end ? TileFault::none : TileFault::payload;
+    return payload == payload_end || !job.wants_all() ? TileFault::none : TileFault::payload;
 }
 
 /// The blocks whose code is at least `n`, one bit in the lowest place of each byte. Codes are at most 17: adding 32 - n
@@ -347,7 +347,8 @@ PENSTOCK_INLINE TileFault decode_dense(const TileJob& job, TileState<Vector>& st
     state.masks = job.parts.control.data() + (end + 7) / 8;
     const std::uint8_t* payload = job.parts.payload.data();
     const std::uint8_t* payload_end = payload + job.parts.payload.size();
-    for (std::uint32_t group = 0; group < groups; ++group) {
+    const std::uint32_t wanted_groups = job.wanted_groups();
+    for (std::uint32_t group = 0; group < wanted_groups; ++group) {
         const std::uint32_t num_rows = rows_of_group(job, group);
         UnaryGroup unary[kMaxPlanes];
         bool is_long = false;
@@ -374,8 +375,9 @@ PENSTOCK_INLINE TileFault decode_dense(const TileJob& job, TileState<Vector>& st
             };
             predict_group(job, state, group, c, residuals);
         }
-        store_group(job, state, group, num_rows);
+        store_group(job, state, group);
     }
+    if (!job.wants_all()) return TileFault::none;
     for (std::uint32_t c = 0; c < state.num_coded; ++c) {
         if ((state.unary_position[c] + 7) / 8 != job.parts.unary[state.plane_of[c]].size()) return TileFault::unary;
     }

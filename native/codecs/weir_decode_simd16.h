@@ -181,7 +181,7 @@ PENSTOCK_INLINE void store_pixels16(std::uint8_t* out, std::uint32_t width, cons
 }
 
 PENSTOCK_INLINE void store_group16(const TileJob& job, TileState16& state, std::uint32_t group) {
-    const std::uint32_t num_rows = rows_of_group(job, group);
+    const std::uint32_t num_rows = job.rows_to_write(group);
     std::uint8_t* out = job.out + std::size_t{group} * kGroupRows * job.row_stride;
     for (std::uint32_t r = 0; r < num_rows; ++r, out += job.row_stride) {
         Row16 color[3];
@@ -256,7 +256,7 @@ PENSTOCK_INLINE TileFault decode_tile16(const TileJob& job) {
     start_tile16(job, state);
     if (const TileFault fault = read_control16<Vector>(job, state); fault != TileFault::none) return fault;
     const std::uint8_t* payload_end = job.parts.payload.data() + job.parts.payload.size();
-    const std::uint32_t groups = job.shape.groups();
+    const std::uint32_t groups = job.wanted_groups();
     for (std::uint32_t group = 0; group < groups; ++group) {
         for (std::uint32_t c = 0; c < state.num_coded; ++c) {
             const std::uint8_t plane = state.plane_of[c];
@@ -268,6 +268,7 @@ PENSTOCK_INLINE TileFault decode_tile16(const TileJob& job) {
         }
         store_group16(job, state, group);
     }
+    if (!job.wants_all()) return TileFault::none;
     for (std::uint32_t c = 0; c < state.num_coded; ++c) {
         if ((state.unary_position[c] + 7) / 8 != job.parts.unary[state.plane_of[c]].size()) return TileFault::unary;
     }
