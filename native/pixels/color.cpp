@@ -110,7 +110,10 @@ void from_hsv(const Hsv& hsv, std::uint8_t* rgb) noexcept {
     const auto sector = static_cast<int>(turn);
     const float part = turn - static_cast<float>(sector);
     const double value = hsv.value;
-    const auto level = [value](double share) { return static_cast<std::uint8_t>(std::round(value * share)); };
+    // Single precision before it is rounded, as Pillow's variables have it.
+    const auto level = [value](double share) {
+        return static_cast<std::uint8_t>(std::round(static_cast<float>(value * share)));
+    };
     const auto s = static_cast<double>(saturation);
     const std::uint8_t p = level(1.0 - s);
     const std::uint8_t q = level(1.0 - s * static_cast<double>(part));

@@ -91,11 +91,35 @@ void FinishPlan::normalize(const NormalizeOperation& operation) {
 Affine FinishPlan::affine(std::size_t channel, std::uint8_t sample_bytes) const noexcept {
     const double top = sample_bytes == 1 ? 255.0 : 65535.0;
     const double slope = scaled_ ? slopes_[channel] / top : slopes_[channel];
+    const double zero = -offsets_[channel] / slope;
+    const auto center = static_cast<float>(zero);
     const auto high = static_cast<float>(slope);
-    return {high, static_cast<float>(slope - static_cast<double>(high)), static_cast<float>(offsets_[channel])};
+    return {center, high, static_cast<float>(slope - static_cast<double>(high)),
+            static_cast<float>((static_cast<double>(center) - zero) * slope)};
 }
 
-const FinishKernels& active_finish_kernels() noexcept { return kFinishPlain; }
+void FinishPlan::complete() {
+    if (!float_) return;
+    byte_values_.resize(4 * 256);
+    for (std::size_t i = 0; i < byte_values_.size(); ++i) {
+        const Affine f = affine(i / 256, 1);
+        const float d = static_cast<float>(i % 256) - f.center;
+        byte_values_[i] = std::fma(d, f.high, std::fma(d, f.low, f.offset));
+    }
+}
+
+FloatTable FinishPlan::byte_table() const noexcept {
+    return {{affine(0, 1), affine(1, 1), affine(2, 1), affine(3, 1)}, byte_values_.data()};
+}
+
+const FinishKernels& active_finish_kernels() noexcept {
+#if defined(__x86_64__)
+    const SimdPath path = active_simd_path();
+    if (path >= SimdPath::avx512) return kFinishAvx512;
+    if (path >= SimdPath::avx2) return kFinishAvx2;
+#endif
+    return kFinishPlain;
+}
 
 Finisher::Finisher(const FinishPlan& plan, PixelShape shape, const Slot& slot, FinishScratch& scratch)
     : shape_(shape), slot_(slot), scaled_(plan.scaled()), scratch_(scratch) {
@@ -116,15 +140,11 @@ Finisher::Finisher(const FinishPlan& plan, PixelShape shape, const Slot& slot, F
         refuse("16-bit samples do not fit uint8", "add ToDtype('uint8', scale=True)");
     }
     if (is_integer(slot.type)) return;
-    for (std::size_t c = 0; c < slot.channels; ++c) floats_.affine[c] = plan.affine(c, shape.sample_bytes);
-    if (shape.sample_bytes == 2) return;
-    scratch.table.resize(std::size_t{slot.channels} * 256);
-    for (std::size_t i = 0; i < scratch.table.size(); ++i) {
-        const Affine& f = floats_.affine[i / 256];
-        const auto x = static_cast<float>(i % 256);
-        scratch.table[i] = std::fma(x, f.high, std::fma(x, f.low, f.offset));
+    if (shape.sample_bytes == 1) {
+        floats_ = plan.byte_table();
+    } else {
+        for (std::size_t c = 0; c < slot.channels; ++c) floats_.affine[c] = plan.affine(c, shape.sample_bytes);
     }
-    floats_.values = scratch.table.data();
 }
 
 void Finisher::row(const std::uint8_t* pixels, std::uint32_t y) {
@@ -187,7 +207,7 @@ void Finisher::row_of_words(const std::uint16_t* pixels, std::uint32_t y) {
     const auto value_of = [this](std::uint16_t sample, std::size_t c) {
         const Affine& f = floats_.affine[c];
         const auto slope = static_cast<double>(f.high) + static_cast<double>(f.low);
-        return static_cast<float>(sample * slope + static_cast<double>(f.offset));
+        return static_cast<float>((sample - static_cast<double>(f.center)) * slope + static_cast<double>(f.offset));
     };
     switch (slot_.type) {
         case SampleType::uint8:

@@ -36,9 +36,13 @@ class FinishPlan {
   public:
     void to_dtype(const ToDtypeOperation& operation);
     void normalize(const NormalizeOperation& operation);
+    /// Call it after the last of these.
+    void complete();
 
     /// The function of one channel of a source with samples of `sample_bytes`.
     [[nodiscard]] Affine affine(std::size_t channel, std::uint8_t sample_bytes) const noexcept;
+    /// Those of 8-bit sources; alive as long as the plan.
+    [[nodiscard]] FloatTable byte_table() const noexcept;
     /// How many channels the means are for; 0 for any number.
     [[nodiscard]] std::size_t channels() const noexcept { return channels_; }
     [[nodiscard]] bool is_float() const noexcept { return float_; }
@@ -51,13 +55,12 @@ class FinishPlan {
     std::size_t channels_ = 0;
     std::array<double, 4> slopes_{1, 1, 1, 1};
     std::array<double, 4> offsets_{};
+    std::vector<float> byte_values_;
 };
 
 /// Working memory of a `Finisher`.
 struct FinishScratch {
     std::vector<std::uint8_t> row;
-    std::vector<float> floats;
-    std::vector<float> table;
 };
 
 /// Writes the rows of one sample. Throws `bad_argument` if pixels of `shape` do not fit the slot.

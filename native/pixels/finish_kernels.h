@@ -6,15 +6,17 @@
 
 namespace penstock {
 
-/// Floats are x * slope + offset with `slope` in two parts, fma(x, high, fma(x, low, offset)): within a hair of the
-/// nearest float, and the same on every path.
+/// Floats are d * slope with d = x - center, both numbers in two parts: fma(d, high, fma(d, low, offset)). So they are
+/// within a step of the exact value, x / 255 is the nearest float there is, and every path has the same.
 struct Affine {
+    float center = 0;
     float high = 1;
     float low = 0;
     float offset = 0;
 };
 
-/// The functions of up to four channels, and their values for every byte (256 a channel) for paths without vectors.
+/// The functions of up to four channels, and their values for every byte (256 a channel), for where vectors do not
+/// reach.
 struct FloatTable {
     Affine affine[4];
     const float* values = nullptr;
@@ -33,6 +35,8 @@ struct FinishKernels {
 };
 
 extern const FinishKernels kFinishPlain;
+extern const FinishKernels kFinishAvx2;
+extern const FinishKernels kFinishAvx512;
 
 /// Those of the active SIMD path.
 [[nodiscard]] const FinishKernels& active_finish_kernels() noexcept;

@@ -95,6 +95,7 @@ TransformProgram::TransformProgram(std::vector<Operation> operations) : operatio
         }
         if (const auto* normalize = std::get_if<NormalizeOperation>(&operations_[i])) finish_.normalize(*normalize);
     }
+    finish_.complete();
 }
 
 void TransformProgram::check_order() const {

@@ -136,7 +136,6 @@ void filter_columns(const std::uint8_t* const* quads, const std::int32_t* weight
 
 }  // namespace
 
-extern const ResizeKernels kResizeAvx2;
 const ResizeKernels kResizeAvx2{pack, filter_rows, filter_columns};
 
 }  // namespace penstock

@@ -113,7 +113,6 @@ void filter_columns(const std::uint8_t* const* quads, const std::int32_t* weight
 
 }  // namespace
 
-extern const ResizeKernels kResizeAvx512;
 const ResizeKernels kResizeAvx512{pack, filter_rows, filter_columns};
 
 }  // namespace penstock
