@@ -34,10 +34,11 @@ std::int32_t center_offset(std::uint32_t side, std::uint32_t crop) {
     return round_to_even((side - crop) / 2.0);
 }
 
-void play(const CenterCropOperation& operation, Random&, Draw& draw, std::uint8_t) {
+void play(const CenterCropOperation& operation, Random&, Draw& draw, std::uint8_t place) {
     const ImageSize size = draw.output;
     draw.crop({center_offset(size.height, operation.size.height), center_offset(size.width, operation.size.width),
-               static_cast<std::int32_t>(operation.size.height), static_cast<std::int32_t>(operation.size.width)});
+               static_cast<std::int32_t>(operation.size.height), static_cast<std::int32_t>(operation.size.width)},
+              PaddingMode::constant, place);
 }
 
 /// One side of a random crop: how much is padded before and in all, and what is cut.
@@ -99,8 +100,8 @@ Rect random_resized_crop(const RandomResizedCropOperation& operation, ImageSize 
     return {(height - h) / 2, (width - w) / 2, h, w};
 }
 
-void play(const RandomResizedCropOperation& operation, Random& random, Draw& draw, std::uint8_t) {
-    draw.crop(random_resized_crop(operation, draw.output, random));
+void play(const RandomResizedCropOperation& operation, Random& random, Draw& draw, std::uint8_t place) {
+    draw.crop(random_resized_crop(operation, draw.output, random), PaddingMode::constant, place);
     draw.resize(operation.size, operation.filter);
 }
 

@@ -47,8 +47,8 @@ struct Draw {
 
     explicit Draw(ImageSize size);
 
-    // Each does what the operation does, in the last step if it can.
-    void crop(Rect wanted, PaddingMode mode = PaddingMode::constant, std::uint8_t fill = 0);
+    // Each does what the operation does, in the last step if it can. `fill` is the place of the operation that pads.
+    void crop(Rect wanted, PaddingMode mode, std::uint8_t fill);
     void resize(ImageSize wanted, Filter filter);
     void flip();
     void recolor(const ColorDraw& color);

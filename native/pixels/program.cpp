@@ -27,20 +27,14 @@ class ImageSink final : public RowSink {
 /// Rows that are converted as soon as they are complete, while they are in the nearest cache.
 class FinishSink final : public RowSink {
   public:
-    FinishSink(const RemapTable& remap, PixelShape shape, Finisher& finisher, ByteBuffer& memory)
-        : remap_(remap), shape_(shape), finisher_(finisher) {
-        memory.resize(shape.row_bytes());
+    FinishSink(Finisher& finisher, std::size_t row_bytes, ByteBuffer& memory) : finisher_(finisher) {
+        memory.resize(row_bytes);
         row_ = memory.data();
     }
     [[nodiscard]] std::uint8_t* row(std::uint32_t) override { return row_; }
-    void done(std::uint32_t y) override {
-        if (!remap_.empty()) remap_.apply(row_, std::size_t{shape_.width} * shape_.channels, shape_.sample_bytes);
-        finisher_.row(row_, y);
-    }
+    void done(std::uint32_t y) override { finisher_.row(row_, y); }
 
   private:
-    const RemapTable& remap_;
-    PixelShape shape_;
     Finisher& finisher_;
     std::uint8_t* row_;
 };
@@ -96,6 +90,7 @@ TransformProgram::TransformProgram(std::vector<Operation> operations) : operatio
         if (const auto* normalize = std::get_if<NormalizeOperation>(&operations_[i])) finish_.normalize(*normalize);
     }
     finish_.complete();
+    set_fills();
 }
 
 void TransformProgram::check_order() const {
@@ -116,15 +111,31 @@ TransformProgram TransformProgram::for_masks() const {
     for (const Operation& operation : operations_) {
         if (const auto* remap = std::get_if<RemapOperation>(&operation)) masks.remap_.append(*remap);
     }
+    masks.set_fills();
     return masks;
+}
+
+void TransformProgram::set_fills() {
+    fills_.assign(operations_.size(), Fill{0});
+    for (std::size_t place = 0; place < operations_.size(); ++place) {
+        if (const auto* crop = std::get_if<RandomCropOperation>(&operations_[place])) {
+            fills_[place] = field_ == FieldKind::mask ? crop->mask_fill : crop->fill;
+        }
+        if (field_ == FieldKind::image) continue;
+        // Labels change at the source, so that padding gets only the changes that come after it.
+        RemapTable later;
+        for (std::size_t i = place + 1; i < operations_.size(); ++i) {
+            if (const auto* remap = std::get_if<RemapOperation>(&operations_[i])) later.append(*remap);
+        }
+        for (float& value : fills_[place]) {
+            value = later(static_cast<std::uint16_t>(std::clamp(value, 0.0f, 65535.0f)));
+        }
+    }
 }
 
 const Fill& TransformProgram::fill_of(const Stage& stage) const {
     static const Fill black{0};
-    if (!stage.padded()) return black;
-    const auto* crop = std::get_if<RandomCropOperation>(&operations_[stage.fill]);
-    if (crop == nullptr) return black;
-    return field_ == FieldKind::mask ? crop->mask_fill : crop->fill;
+    return stage.padded() ? fills_[stage.fill] : black;
 }
 
 Region TransformProgram::region(const Draw& draw, std::uint32_t scale) const {
@@ -165,7 +176,7 @@ std::optional<ImageSize> TransformProgram::fixed_size() const {
 bool TransformProgram::copies(const Draw& draw, PixelShape decoded, const Slot& out) const {
     const Stage& only = draw.steps[0].stage;
     return draw.num_steps == 1 && !only.resized && !only.flipped && !only.padded() && takes_as_they_are(out, decoded) &&
-           (field_ == FieldKind::image || remap_.empty());
+           remap_.empty();
 }
 
 void TransformProgram::check(ConstImageView decoded, const Draw& draw, const Slot& out, std::uint32_t scale) const {
@@ -183,11 +194,16 @@ void TransformProgram::check(ConstImageView decoded, const Draw& draw, const Slo
     }
 }
 
-ConstImageView TransformProgram::narrow(ConstImageView decoded, TransformScratch& scratch) const {
+ConstImageView TransformProgram::prepare(ConstImageView decoded, TransformScratch& scratch) const {
+    if (!remap_.empty()) {
+        const ImageView changed = make_image(scratch.prepared, decoded.shape);
+        remap_.apply(decoded, changed);
+        return changed;
+    }
     if (!narrows_ || decoded.shape.sample_bytes == 1) return decoded;
     PixelShape shape = decoded.shape;
     shape.sample_bytes = 1;
-    const ImageView bytes = make_image(scratch.narrow, shape);
+    const ImageView bytes = make_image(scratch.prepared, shape);
     for (std::uint32_t y = 0; y < shape.height; ++y) {
         const auto* from = reinterpret_cast<const std::uint16_t*>(decoded.row(y));
         std::uint8_t* to = bytes.row(y);
@@ -199,19 +215,19 @@ ConstImageView TransformProgram::narrow(ConstImageView decoded, TransformScratch
 void TransformProgram::finish(ConstImageView image, const Stage& stage, Region covered, ImageSize size,
                               std::uint32_t scale, const Slot& out, TransformScratch& scratch) const {
     const Filter filter = filter_of(stage);
-    if (takes_as_they_are(out, image.shape) && remap_.empty() && !finish_.is_float()) {
+    if (takes_as_they_are(out, image.shape) && !finish_.is_float()) {
         ImageSink sink(view_of(out));
         return run_stage(stage, filter, fill_of(stage), image, covered, size, scale, scratch.stage, sink);
     }
     Finisher finisher(finish_, image.shape, out, scratch.finish);
-    FinishSink sink(remap_, with_size(image.shape, out.size), finisher, scratch.row);
+    FinishSink sink(finisher, with_size(image.shape, out.size).row_bytes(), scratch.row);
     run_stage(stage, filter, fill_of(stage), image, covered, size, scale, scratch.stage, sink);
 }
 
 void TransformProgram::apply(ConstImageView decoded, const Draw& draw, const Slot& out, TransformScratch& scratch,
                              std::uint32_t scale) const {
     check(decoded, draw, out, scale);
-    ConstImageView image = narrow(decoded, scratch);
+    ConstImageView image = prepare(decoded, scratch);
     Region covered = region(draw, scale);
     ImageSize size = draw.source;
     ImageView own;
@@ -246,13 +262,22 @@ std::size_t TransformProgram::last_step(const Draw& draw) const noexcept {
 
 namespace {
 
-void clip(float* box, ImageSize size) {
-    const auto width = static_cast<float>(size.width);
-    const auto height = static_cast<float>(size.height);
-    box[0] = std::clamp(box[0], 0.0f, width);
-    box[1] = std::clamp(box[1], 0.0f, height);
-    box[2] = std::clamp(box[2], 0.0f, width);
-    box[3] = std::clamp(box[3], 0.0f, height);
+void move(float* box, float x, float y) {
+    for (int i = 0; i < 4; i += 2) {
+        box[i] += x;
+        box[i + 1] += y;
+    }
+}
+
+void clip(float* box, const Rect& rect) {
+    const auto left = static_cast<float>(rect.x);
+    const auto top = static_cast<float>(rect.y);
+    const auto right = static_cast<float>(rect.x + rect.width);
+    const auto bottom = static_cast<float>(rect.y + rect.height);
+    for (int i = 0; i < 4; i += 2) {
+        box[i] = std::clamp(box[i], left, right);
+        box[i + 1] = std::clamp(box[i + 1], top, bottom);
+    }
 }
 
 void mirror(float* box, float width) {
@@ -264,22 +289,17 @@ void mirror(float* box, float width) {
 /// What the stage does to pixels, to corners.
 void move_box(const Stage& stage, float* box) {
     if (stage.resized) {
-        for (int i = 0; i < 4; i += 2) {
-            box[i] -= static_cast<float>(stage.source.x);
-            box[i + 1] -= static_cast<float>(stage.source.y);
-        }
-        clip(box, stage.source.size());
+        clip(box, stage.source);
+        move(box, -static_cast<float>(stage.source.x), -static_cast<float>(stage.source.y));
         if (stage.source_flipped) mirror(box, static_cast<float>(stage.source.width));
         for (int i = 0; i < 4; i += 2) {
             box[i] *= static_cast<float>(stage.size.width) / static_cast<float>(stage.source.width);
             box[i + 1] *= static_cast<float>(stage.size.height) / static_cast<float>(stage.source.height);
         }
     }
-    for (int i = 0; i < 4; i += 2) {
-        box[i] -= static_cast<float>(stage.window.x);
-        box[i + 1] -= static_cast<float>(stage.window.y);
-    }
-    clip(box, stage.output());
+    clip(box, stage.valid);
+    clip(box, stage.window);
+    move(box, -static_cast<float>(stage.window.x), -static_cast<float>(stage.window.y));
     if (stage.flipped) mirror(box, static_cast<float>(stage.window.width));
 }
 

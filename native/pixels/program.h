@@ -32,7 +32,7 @@ struct TransformScratch {
     StageScratch stage;
     FinishScratch finish;
     ByteBuffer images[2];  ///< between passes, in turn
-    ByteBuffer narrow;     ///< 16-bit pixels made 8-bit
+    ByteBuffer prepared;   ///< the source with other labels, or fewer bits
     ByteBuffer row;
 };
 
@@ -88,7 +88,8 @@ class TransformProgram {
     }
     [[nodiscard]] const Fill& fill_of(const Stage& stage) const;
     [[nodiscard]] std::size_t last_step(const Draw& draw) const noexcept;
-    [[nodiscard]] ConstImageView narrow(ConstImageView decoded, TransformScratch& scratch) const;
+    void set_fills();
+    [[nodiscard]] ConstImageView prepare(ConstImageView decoded, TransformScratch& scratch) const;
     void finish(ConstImageView image, const Stage& stage, Region covered, ImageSize size, std::uint32_t scale,
                 const Slot& out, TransformScratch& scratch) const;
 
@@ -98,6 +99,7 @@ class TransformProgram {
     std::optional<SampleType> type_;
     FinishPlan finish_;
     RemapTable remap_;
+    std::vector<Fill> fills_;  ///< the padding of every place
 };
 
 }  // namespace penstock

@@ -16,8 +16,12 @@ class RemapTable {
     void append(const RemapOperation& operation);
     [[nodiscard]] bool empty() const noexcept { return table_.empty(); }
 
-    /// Changes `samples` of a row in place. Throws `bad_argument` if an 8-bit mask would get a label above 255.
-    void apply(std::uint8_t* row, std::size_t samples, std::uint8_t sample_bytes) const;
+    /// The label that a label becomes.
+    [[nodiscard]] std::uint16_t operator()(std::uint16_t label) const noexcept {
+        return table_.empty() ? label : table_[label];
+    }
+    /// A mask with its labels changed. Throws `bad_argument` if an 8-bit mask would get a label above 255.
+    void apply(ConstImageView mask, ImageView out) const;
 
   private:
     std::vector<std::uint16_t> table_;  ///< empty, or 65536

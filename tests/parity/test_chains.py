@@ -1,0 +1,83 @@
+"""Any chain in one native pass equals its operations one after the other: image, mask and boxes."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from penstock.transforms import (
+    CenterCrop,
+    ColorJitter,
+    InterpolationMode,
+    RandomCrop,
+    RandomHorizontalFlip,
+    RandomResizedCrop,
+    Remap,
+    Resize,
+    ScaleJitter,
+    Transform,
+    apply,
+    apply_boxes,
+)
+from tests.plain_transforms import Sample, run
+
+sides = st.integers(1, 40)
+sizes = st.tuples(sides, sides)
+modes = st.sampled_from([InterpolationMode.BILINEAR, InterpolationMode.BICUBIC, InterpolationMode.NEAREST])
+fills = st.integers(0, 255) | st.fixed_dictionaries({"image": st.integers(0, 255), "mask": st.integers(0, 255)})
+
+geometry = st.one_of(
+    st.builds(Resize, sizes | sides, modes),
+    st.builds(lambda size, more: Resize(size, max_size=size + more), sides, st.integers(1, 20)),
+    st.builds(CenterCrop, sizes),
+    st.builds(
+        RandomCrop,
+        sizes,
+        st.none() | st.tuples(*[st.integers(0, 9)] * 4),
+        st.just(True),
+        fills,
+        st.sampled_from(["constant", "edge", "reflect", "symmetric"]),
+    ),
+    st.builds(RandomResizedCrop, sizes, interpolation=modes),
+    st.builds(ScaleJitter, sizes, st.just((0.5, 2.0))),
+    st.just(RandomHorizontalFlip()),
+)
+values = st.one_of(
+    st.just(ColorJitter(0.4, 0.4, 0.4, 0.1)),
+    st.just(ColorJitter(contrast=(0.5, 2.5))),
+    st.just(Remap({1: 200, 3: 0}, default=7)),
+    st.just(Remap({5: 6})),
+)
+
+
+def sample_of(height: int, width: int, channels: int) -> Sample:
+    rng = np.random.default_rng(height * 1000 + width)
+    shape = (height, width) if channels == 1 else (height, width, channels)
+    corners = np.sort(rng.uniform(0, 1, (5, 2, 2)), axis=1).reshape(5, 4) * [width, height, width, height]
+    return Sample(
+        rng.integers(0, 256, shape).astype(np.uint8), rng.integers(0, 9, (height, width)).astype(np.uint8), corners
+    )
+
+
+@settings(max_examples=200)
+@given(
+    size=sizes,
+    channels=st.sampled_from([1, 3]),
+    transforms=st.lists(geometry | values, max_size=5),
+    key=st.tuples(st.integers(0, 2**64 - 1), st.integers(0, 2**40), st.integers(0, 2**40)),
+)
+def test_chains_equal_their_steps(
+    size: tuple[int, int], channels: int, transforms: list[Transform], key: tuple[int, int, int]
+) -> None:
+    sample = sample_of(*size, channels)
+    seed, epoch, index = key
+
+    image = apply(sample.image, transforms, seed=seed, epoch=epoch, id=index)
+    mask = apply(sample.mask, transforms, seed=seed, epoch=epoch, id=index, field="mask")
+    boxes = apply_boxes(sample.boxes, transforms, size=size, seed=seed, epoch=epoch, id=index)
+
+    expected = run(sample, transforms, seed=seed, epoch=epoch, index=index)
+    np.testing.assert_array_equal(image, expected.image)
+    np.testing.assert_array_equal(mask, expected.mask)
+    np.testing.assert_allclose(boxes, expected.boxes, atol=1e-2)

@@ -1,0 +1,247 @@
+"""A chain of transforms step by step, in plain NumPy and Pillow: the twin of what the native core does in one pass.
+
+Every operation is played on the whole image, one after the other, with the random numbers of its place in the chain.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image, ImageEnhance
+
+from penstock import _native
+from penstock.transforms import (
+    CenterCrop,
+    ColorJitter,
+    RandomCrop,
+    RandomHorizontalFlip,
+    RandomResizedCrop,
+    Remap,
+    Resize,
+    ScaleJitter,
+    Transform,
+)
+from penstock.types import Pixels
+from tests import pillow_resize
+
+STREAM = 0x7472616E
+
+
+class Random:
+    """The words of one operation of one sample."""
+
+    def __init__(self, seed: int, epoch: int, sample: int, place: int) -> None:
+        low, high, *_ = _native.random_block(seed, epoch, STREAM, 0)
+        self._key = (low | high << 32, sample, place)
+        self._words: list[int] = []
+        self._blocks = 0
+
+    def word(self) -> int:
+        if not self._words:
+            self._words = list(_native.random_block(*self._key, self._blocks))
+            self._blocks += 1
+        return self._words.pop(0)
+
+    def uniform(self, low: float, high: float) -> float:
+        return low + (high - low) * ((self.word() >> 8) / 2**24)
+
+    def below(self, bound: int) -> int:
+        return self.word() * bound >> 32
+
+
+@dataclass(frozen=True)
+class Sample:
+    """An image with a mask of its size and boxes in it."""
+
+    image: Pixels
+    mask: Pixels
+    boxes: npt.NDArray[np.float64]
+
+    @property
+    def size(self) -> tuple[int, int]:
+        return self.image.shape[0], self.image.shape[1]
+
+
+def run(sample: Sample, transforms: Sequence[Transform], *, seed: int = 0, epoch: int = 0, index: int = 0) -> Sample:
+    for place, transform in enumerate(transforms):
+        sample = play(transform, sample, Random(seed, epoch, index, place))
+    return sample
+
+
+def play(transform: Transform, sample: Sample, random: Random) -> Sample:
+    match transform:
+        case Resize():
+            return resized(sample, resize_size(transform, sample.size), transform.interpolation.filter)
+        case CenterCrop(size=(int(height), int(width))):
+            return center_cropped(sample, height, width)
+        case RandomCrop():
+            return random_cropped(sample, transform, random)
+        case RandomResizedCrop(size=(int(height), int(width))):
+            box = random_box(transform, sample.size, random)
+            return resized(cropped(sample, *box), (height, width), transform.interpolation.filter)
+        case ScaleJitter():
+            return resized(sample, jittered_size(transform, sample.size, random), transform.interpolation.filter)
+        case RandomHorizontalFlip():
+            return flipped(sample) if random.uniform(0, 1) < transform.p else sample
+        case ColorJitter():
+            return replace(sample, image=recolored(sample.image, transform, random))
+        case Remap():
+            return replace(sample, mask=remapped(sample.mask, transform))
+        case _:
+            raise NotImplementedError(transform)
+
+
+def resize_size(transform: Resize, size: tuple[int, int]) -> tuple[int, int]:
+    if isinstance(transform.size, tuple):
+        return transform.size[0], transform.size[1]
+    short, long = min(size), max(size)
+    if transform.size is None:
+        assert transform.max_size is not None
+        new_short, new_long = int(transform.max_size * short / long), transform.max_size
+    else:
+        assert isinstance(transform.size, int)
+        new_short, new_long = transform.size, int(transform.size * long / short)
+        if transform.max_size is not None and new_long > transform.max_size:
+            new_short, new_long = int(transform.max_size * new_short / new_long), transform.max_size
+    new_short = max(new_short, 1)
+    return (new_long, new_short) if size[1] <= size[0] else (new_short, new_long)
+
+
+def resized(sample: Sample, size: tuple[int, int], interpolation: str) -> Sample:
+    if size == sample.size:
+        return sample
+    scale_y, scale_x = size[0] / sample.size[0], size[1] / sample.size[1]
+    return Sample(
+        pillow_resize.resize(sample.image, size, interpolation),
+        pillow_resize.resize(sample.mask, size, "nearest"),
+        sample.boxes * [scale_x, scale_y, scale_x, scale_y],
+    )
+
+
+def cropped(sample: Sample, top: int, left: int, height: int, width: int) -> Sample:
+    boxes = sample.boxes - [left, top, left, top]
+    return Sample(
+        sample.image[top : top + height, left : left + width],
+        sample.mask[top : top + height, left : left + width],
+        np.clip(boxes, 0, [width, height, width, height]),
+    )
+
+
+def padded(sample: Sample, padding: Sequence[int], mode: str = "constant", fill: tuple[Any, Any] = (0, 0)) -> Sample:
+    left, top = padding[:2]
+    return Sample(
+        pad_pixels(sample.image, padding, mode, fill[0]),
+        pad_pixels(sample.mask, padding, mode, fill[1]),
+        sample.boxes + np.array([left, top, left, top]),
+    )
+
+
+def pad_pixels(pixels: Pixels, padding: Sequence[int], mode: str, fill: Any) -> Pixels:  # noqa: ANN401
+    left, top, right, bottom = padding
+    widths = [(top, bottom), (left, right), (0, 0)][: pixels.ndim]
+    if mode != "constant":
+        inner: Pixels = np.pad(pixels, widths, mode=mode)  # type: ignore[call-overload]
+        return inner
+    result = np.pad(np.asarray(pixels), widths)
+    outside = np.pad(np.zeros(pixels.shape[:2], bool), widths[:2], constant_values=True)
+    result[outside] = fill
+    return result
+
+
+def center_cropped(sample: Sample, height: int, width: int) -> Sample:
+    missing = [max(0, height - sample.size[0]), max(0, width - sample.size[1])]
+    sample = padded(sample, [missing[1] // 2, missing[0] // 2, (missing[1] + 1) // 2, (missing[0] + 1) // 2])
+    top, left = round((sample.size[0] - height) / 2), round((sample.size[1] - width) / 2)
+    return cropped(sample, top, left, height, width)
+
+
+def random_cropped(sample: Sample, transform: RandomCrop, random: Random) -> Sample:
+    assert isinstance(transform.size, tuple)
+    height, width = transform.size
+    left, top, right, bottom = transform.padding if isinstance(transform.padding, tuple) else (0, 0, 0, 0)
+    if transform.pad_if_needed:
+        missing = max(0, height - (sample.size[0] + top + bottom))
+        top, bottom = top + missing, bottom + missing
+        missing = max(0, width - (sample.size[1] + left + right))
+        left, right = left + missing, right + missing
+    fill = transform.fill if isinstance(transform.fill, dict) else {"image": transform.fill, "mask": transform.fill}
+    sample = padded(sample, (left, top, right, bottom), transform.padding_mode, (fill["image"], fill["mask"]))
+    y = random.below(sample.size[0] - height + 1)
+    return cropped(sample, y, random.below(sample.size[1] - width + 1), height, width)
+
+
+def random_box(transform: RandomResizedCrop, size: tuple[int, int], random: Random) -> tuple[int, int, int, int]:
+    height, width = size
+    logs = [math.log(ratio) for ratio in transform.ratio]
+    for _ in range(10):
+        area = height * width * random.uniform(*transform.scale)
+        ratio = math.exp(random.uniform(logs[0], logs[1]))
+        w, h = round(math.sqrt(area * ratio)), round(math.sqrt(area / ratio))
+        if 0 < w <= width and 0 < h <= height:
+            y = random.below(height - h + 1)
+            return y, random.below(width - w + 1), h, w
+    h, w = height, width
+    if width / height < transform.ratio[0]:
+        h = min(height, max(1, round(width / transform.ratio[0])))
+    elif width / height > transform.ratio[1]:
+        w = min(width, max(1, round(height * transform.ratio[1])))
+    return (height - h) // 2, (width - w) // 2, h, w
+
+
+def jittered_size(transform: ScaleJitter, size: tuple[int, int], random: Random) -> tuple[int, int]:
+    assert isinstance(transform.target_size, tuple)
+    scale = random.uniform(*transform.scale_range)
+    fit = min(transform.target_size[1] / size[0], transform.target_size[0] / size[1]) * scale
+    return max(1, int(size[0] * fit)), max(1, int(size[1] * fit))
+
+
+def flipped(sample: Sample) -> Sample:
+    boxes = sample.boxes.copy()
+    boxes[:, [0, 2]] = sample.size[1] - sample.boxes[:, [2, 0]]
+    return Sample(sample.image[:, ::-1], sample.mask[:, ::-1], boxes)
+
+
+def recolored(image: Pixels, transform: ColorJitter, random: Random) -> Pixels:
+    names = ["brightness", "contrast", "saturation", "hue"]
+    order = list(names)
+    for i in (3, 2, 1):
+        j = random.below(i + 1)
+        order[i], order[j] = order[j], order[i]
+    factors = {
+        name: float(np.float32(random.uniform(*getattr(transform, name))))
+        for name in names
+        if getattr(transform, name) is not None
+    }
+    result = pillow_resize.to_image(image)
+    for name in order:
+        if name in factors:
+            result = change_color(result, name, factors[name])
+    return pillow_resize.to_pixels(result, image)
+
+
+def change_color(image: Image.Image, name: str, factor: float) -> Image.Image:
+    """As torchvision does it on Pillow's images."""
+    enhancers = {
+        "brightness": ImageEnhance.Brightness,
+        "contrast": ImageEnhance.Contrast,
+        "saturation": ImageEnhance.Color,
+    }
+    if name in enhancers:
+        return enhancers[name](image).enhance(factor)
+    if image.mode != "RGB":
+        return image
+    hsv = np.array(image.convert("HSV"))
+    hsv[:, :, 0] += np.array(int(factor * 255)).astype(np.uint8)
+    return Image.frombytes("HSV", image.size, hsv.tobytes()).convert("RGB")
+
+
+def remapped(mask: Pixels, transform: Remap) -> Pixels:
+    result = mask.copy() if transform.default is None else np.full_like(mask, transform.default)
+    for old, new in transform.labels.items():
+        result[mask == old] = new
+    return result
