@@ -211,7 +211,7 @@ void register_program(nb::module_& module) {
     nb::class_<Draw>(module, "Draw")
         .def_prop_ro("source", [](const Draw& draw) { return sides_of(draw.source); })
         .def_prop_ro("output", [](const Draw& draw) { return sides_of(draw.output); })
-        .def_prop_ro("steps", steps_of, nb::sig("def steps(self) -> list[dict[str, object]]"));
+        .def_prop_ro("steps", steps_of, nb::sig("def steps(self) -> list[dict[str, typing.Any]]"));
     nb::class_<TransformProgram>(module, "TransformProgram")
         .def(nb::init<std::vector<Operation>>(), nb::arg("operations"))
         .def("for_masks", &TransformProgram::for_masks)

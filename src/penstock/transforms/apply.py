@@ -47,7 +47,8 @@ def apply(
     shape = (*draw.output, channels) if layout == "NHWC" else (channels, *draw.output)
     out = np.empty(shape, program.output_type or pixels.dtype)
     y, x, height, width = program.region(draw)
-    program.apply(pixels[y : y + height, x : x + width], draw, out, layout)
+    region = pixels[y : y + height, x : x + width].copy()  # rows of any array become contiguous
+    program.apply(region, draw, out, layout)
     return out if pixels.ndim == 3 else out.reshape(draw.output)
 
 

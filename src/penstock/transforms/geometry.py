@@ -50,7 +50,7 @@ class Resize(Transform):
                 raise ArgumentError("Resize has neither size nor max_size", where="Resize", fix="pass one of them")
         else:
             pair = size_pair("size", size)
-            size = size if isinstance(size, int) else pair
+            size = pair if isinstance(size, Sequence) else pair[0]
         if self.max_size is not None:
             size_pair("max_size", self.max_size)
             if isinstance(size, tuple):
@@ -208,7 +208,7 @@ def _padding(padding: int | Sequence[int]) -> tuple[int, int, int, int]:
     >>> _padding((1, 2))
     (1, 2, 1, 2)
     """
-    sides = (padding,) if isinstance(padding, int) else tuple(padding)
+    sides = tuple(padding) if isinstance(padding, Sequence) else (padding,)
     if len(sides) not in (1, 2, 4) or not all(isinstance(side, int) and 0 <= side < 2**30 for side in sides):
         raise ArgumentError(
             f"padding={padding!r} is no padding", where="RandomCrop", fix="pass 1, 2 or 4 integers of at least 0"

@@ -6,6 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from enum import Enum
+from numbers import Integral
 from typing import TypeAlias
 
 from penstock import _native
@@ -60,12 +61,12 @@ def size_pair(name: str, size: int | Sequence[int]) -> Size:
     >>> size_pair("size", 224), size_pair("size", (120, 160))
     ((224, 224), (120, 160))
     """
-    sides = (size,) if isinstance(size, int) else tuple(size)
-    if len(sides) not in (1, 2) or not all(isinstance(side, int) and 0 < side < 2**31 for side in sides):
+    sides = tuple(size) if isinstance(size, Sequence) else (size,)
+    if len(sides) not in (1, 2) or not all(isinstance(side, Integral) and 0 < side < 2**31 for side in sides):
         raise ArgumentError(
             f"{name}={size!r} is no size", where="transforms", fix="pass a positive integer or (height, width)"
         )
-    return sides[0], sides[-1]
+    return int(sides[0]), int(sides[-1])
 
 
 def number_range(

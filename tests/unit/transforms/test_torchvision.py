@@ -1,0 +1,153 @@
+"""Chains of torchvision's objects are read as ours, as far as ours go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from penstock import ArgumentError
+from penstock.transforms import (
+    CenterCrop,
+    ColorJitter,
+    InterpolationMode,
+    Normalize,
+    RandomCrop,
+    RandomHorizontalFlip,
+    RandomResizedCrop,
+    Resize,
+    ScaleJitter,
+    ToDtype,
+    Transform,
+    split,
+)
+from tests.torchvision_doubles import Image, Mask, imagenet_training, v1, v2
+from tests.torchvision_doubles import InterpolationMode as Theirs
+
+SAME: list[tuple[Callable[[object], object], Transform]] = [
+    (
+        v2("Resize", size=[256], interpolation=Theirs.BICUBIC, max_size=None, antialias=True),
+        Resize(256, InterpolationMode.BICUBIC),
+    ),
+    (v2("Resize", size=[30, 40], interpolation=Theirs.BILINEAR, max_size=None, antialias=True), Resize((30, 40))),
+    (
+        v2("Resize", size=None, interpolation=Theirs.BILINEAR, max_size=99, antialias=True),
+        Resize(None, max_size=99),
+    ),
+    (v1("Resize", size=256, interpolation=Theirs.BILINEAR, max_size=None, antialias=None), Resize(256)),
+    (v1("Resize", size=256, interpolation=Theirs.BILINEAR, max_size=None, antialias="warn"), Resize(256)),
+    (v2("CenterCrop", size=(224, 224)), CenterCrop(224)),
+    (
+        v2(
+            "RandomCrop",
+            size=(32, 32),
+            padding=[1, 3, 2, 4],  # left, right, top, bottom
+            pad_if_needed=True,
+            fill={Image: 127, Mask: 255},
+            padding_mode="constant",
+        ),
+        RandomCrop(32, (1, 2, 3, 4), pad_if_needed=True, fill={"image": 127, "mask": 255}),
+    ),
+    (
+        v1("RandomCrop", size=(32, 32), padding=4, pad_if_needed=False, fill=0, padding_mode="reflect"),
+        RandomCrop(32, 4, padding_mode="reflect"),
+    ),
+    (
+        v2(
+            "ScaleJitter", target_size=(512, 768), scale_range=(0.1, 2.0), interpolation=Theirs.BILINEAR, antialias=True
+        ),
+        ScaleJitter((512, 768)),
+    ),
+    (v2("RandomHorizontalFlip", p=0.25), RandomHorizontalFlip(0.25)),
+    (
+        v2("ColorJitter", brightness=(0.6, 1.4), contrast=None, saturation=None, hue=(-0.1, 0.1)),
+        ColorJitter(brightness=0.4, hue=0.1),
+    ),
+    (v2("ToDtype", dtype="torch.float16", scale=False), ToDtype("float16")),
+    (v2("ToDtype", dtype={Image: "torch.float32", "others": None}, scale=True), ToDtype("float32", scale=True)),
+    (v1("ToTensor"), ToDtype("float32", scale=True)),
+    (v2("ToTensor"), ToDtype("float32", scale=True)),
+]
+
+
+@pytest.mark.parametrize(("theirs", "ours"), SAME, ids=lambda value: type(value).__name__)
+def test_an_object_is_read_as_ours(theirs: Callable[[object], object], ours: Transform) -> None:
+    chain = split(theirs)
+
+    assert chain.native == (ours,)
+    assert chain.rest == ()
+
+
+def test_the_recipe_for_imagenet_runs_natively_up_to_what_we_lack() -> None:
+    chain = split(imagenet_training())
+
+    assert chain.native == (
+        RandomResizedCrop(224),
+        RandomHorizontalFlip(),
+        ToDtype("float32", scale=True),
+        Normalize([0.485, 0.456, 0.406], [0.229, 0.224, 0.225]),
+    )
+    assert [type(left).__name__ for left in chain.rest] == ["RandomErasing", "ToPureTensor"]
+    assert repr(chain).count("native") == 4
+    assert repr(chain).count("python") == 2
+
+
+def test_types_may_be_torchs() -> None:
+    class Torchs:
+        def __str__(self) -> str:
+            return "torch.float32"
+
+    assert split(v2("ToDtype", dtype=Torchs(), scale=True)).native == (ToDtype("float32", scale=True),)
+
+
+LEFT = [
+    v2("GaussianBlur", kernel_size=(3, 3), sigma=(0.1, 2.0)),
+    v2("Resize", size=[256], interpolation=Theirs.BILINEAR, max_size=None, antialias=False),
+    v2("ToDtype", dtype="torch.int64", scale=False),
+    v2("ToDtype", dtype={Image: "torch.float32", Mask: "torch.int64"}, scale=True),
+    v2("Normalize", mean=[0.5], std=[0.5], inplace=False),  # of bytes: torchvision refuses it, and may say so
+    v2("RandomHorizontalFlip"),  # without its attributes it is not what it seems
+    type("Resize", (), {"__call__": lambda self, sample: sample, "size": 3})(),  # somebody else's
+]
+
+
+@pytest.mark.parametrize("theirs", LEFT, ids=lambda value: type(value).__name__)
+def test_what_means_something_else_is_left_to_python(theirs: Callable[[object], object]) -> None:
+    chain = split([CenterCrop(8), theirs, v2("RandomHorizontalFlip", p=0.5)])
+
+    assert chain.native == (CenterCrop(8),)
+    assert len(chain.rest) == 2
+
+
+def test_compose_in_compose_is_one_chain() -> None:
+    inner = v2("Compose", transforms=[v2("CenterCrop", size=(8, 8)), v2("Identity")])
+
+    assert split(v2("Compose", transforms=[inner, [inner]])).native == (CenterCrop(8), CenterCrop(8))
+
+
+def test_a_crop_of_floats_is_left_to_python() -> None:
+    chain = split([v2("ToTensor"), v2("CenterCrop", size=(8, 8))])
+
+    assert chain.native == (ToDtype("float32", scale=True),)
+    assert len(chain.rest) == 1
+
+
+def test_bytes_may_be_asked_for_first() -> None:
+    first = v2("ToDtype", dtype="torch.uint8", scale=True)
+
+    assert len(split([first, v2("CenterCrop", size=(8, 8)), v2("ToTensor")]).native) == 3
+
+
+@pytest.mark.parametrize(
+    "transforms", [[ToDtype("float32"), CenterCrop(8)], [print, CenterCrop(8)], [Normalize([0.5], [0.5])]]
+)
+def test_ours_in_an_order_that_cannot_run_are_refused(transforms: list[Transform]) -> None:
+    with pytest.raises(ArgumentError, match="order them") as refused:
+        split(transforms)
+
+    assert "cannot" in refused.value.what or "first" in refused.value.what
+
+
+def test_what_cannot_be_called_is_no_transform() -> None:
+    with pytest.raises(ArgumentError, match="no transform"):
+        split([3])  # type: ignore[list-item]
