@@ -4,6 +4,7 @@ from penstock.order.epochs import EpochOrder, Order
 from penstock.order.lanes import MOST_LANES, choose_lanes
 from penstock.order.ranks import Batches
 from penstock.order.schedule import Schedule, Stretch
+from penstock.order.share import Share
 from penstock.order.state import State
 from penstock.order.window import Window
 
@@ -13,6 +14,7 @@ __all__ = [
     "EpochOrder",
     "Order",
     "Schedule",
+    "Share",
     "State",
     "Stretch",
     "Window",

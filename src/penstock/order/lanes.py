@@ -19,7 +19,7 @@ from penstock.order.random import Purpose, words
 from penstock.order.window import Window, deal_runs, shuffle_in_windows
 
 MOST_LANES = 960
-LADDER = (960, 480, 240, 120, 60, 24, 12, 8, 4, 2, 1)
+LADDER = (960, 480, 240, 120, 48, 24, 8, 4, 2, 1)
 MIN_SAMPLES_PER_LANE = 64
 
 # How far the pattern of formats turns from one position to the next: the ratio of a whole number and a golden part to
@@ -27,7 +27,7 @@ MIN_SAMPLES_PER_LANE = 64
 # 5 to 256 successive samples of a rank closest to the mix, for 1 to 16 ranks and every divisor of the lanes. With fewer
 # lanes one turn for all is as good.
 GOLDEN = (5**0.5 - 1) / 2
-WHOLE_TURNS = {960: 54, 480: 253, 240: 70, 120: 70, 60: 31}
+WHOLE_TURNS = {960: 54, 480: 253, 240: 70, 120: 70}
 ANY_TURN = 0.7644004374083184
 
 

@@ -1,1 +1,1 @@
-"""Test suites that ship with Penstock, for a third party's codec."""
+"""Test suites that ship with Penstock, for a third party's codec or cache."""

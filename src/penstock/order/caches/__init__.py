@@ -1,0 +1,7 @@
+"""What stays in memory between epochs: policies behind one contract, as pure as the order."""
+
+from penstock.order.caches.contract import Cache, Traffic
+from penstock.order.caches.rolling import RollingCache
+from penstock.order.caches.table import CACHES, open_cache
+
+__all__ = ["CACHES", "Cache", "RollingCache", "Traffic", "open_cache"]

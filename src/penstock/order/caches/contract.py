@@ -1,0 +1,117 @@
+"""What a cache is: it says, before an epoch starts, what every batch reads, finds in memory, keeps and drops.
+
+A cache holds no bytes. The engine follows it, the planner predicts with it, and both see the same numbers.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from penstock.order.permutation import Indices
+from penstock.order.share import Share
+
+Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """One epoch of one rank. Batch b has the slots starts[b] … starts[b + 1]-1 of `ids`, `hits` and `keeps`.
+
+    For batch b, in turn: read `reads_of(b)`; deliver its slots; free `drops_of(b)`; take what `keeps` says into memory.
+    Batches do this one after the other, so `resident_bytes` is exact: its first number is what is in memory before the
+    epoch, the others what is there after each batch.
+    """
+
+    epoch: int
+    ids: Indices
+    starts: Indices
+    hits: Flags
+    """Slots that are in memory since an earlier epoch."""
+    keeps: Flags
+    """Slots whose record stays in memory after its use."""
+    resident_bytes: Indices
+    refills: Flags
+    """Slots that would be hits, had the cache not been restarted."""
+    ahead: tuple[Indices, Indices] | None = None
+    """Where records are read before the batch that uses them: (ids, starts). All of them go through memory."""
+
+    @property
+    def peak_bytes(self) -> int:
+        """The most that is ever in memory. A batch's own reads are in flight until its drops are freed."""
+        return int(self.resident_bytes.max())
+
+    @property
+    def num_batches(self) -> int:
+        """How many batches."""
+        return len(self.starts) - 1
+
+    def slots(self, batch: int) -> slice:
+        """The slots of a batch."""
+        return slice(int(self.starts[batch]), int(self.starts[batch + 1]))
+
+    def reads_of(self, batch: int) -> Indices:
+        """What to read from disk before a batch."""
+        ids, starts = self.reads
+        return ids[starts[batch] : starts[batch + 1]]
+
+    def drops_of(self, batch: int) -> Indices:
+        """What leaves memory after a batch."""
+        slots = self.slots(batch)
+        leaves = ~self.keeps[slots] if self.ahead else self.hits[slots] & ~self.keeps[slots]
+        dropped: Indices = self.ids[slots][leaves]
+        return dropped
+
+    @cached_property
+    def reads(self) -> tuple[Indices, Indices]:
+        """All reads of the epoch as (ids, starts): batch b reads ids[starts[b] : starts[b + 1]]."""
+        if self.ahead:
+            return self.ahead
+        return self.ids[~self.hits], self._before(~self.hits)[self.starts]
+
+    @property
+    def hits_per_batch(self) -> Indices:
+        """How many more records each batch delivers than it reads."""
+        return np.maximum(np.diff(self.starts) - self.reads_per_batch, 0)
+
+    @property
+    def reads_per_batch(self) -> Indices:
+        """How many records each batch reads."""
+        return np.diff(self.reads[1])
+
+    @staticmethod
+    def _before(flags: Flags) -> Indices:
+        """How many flags are set before each slot, and in all."""
+        return np.concatenate([[0], np.cumsum(flags, dtype=np.int64)])
+
+
+class Cache(ABC):
+    """A policy at work for one rank."""
+
+    buffered = False
+    """Whether reads should go through the system's page cache."""
+
+    @abstractmethod
+    def epoch(self, epoch: int, start: int = 0) -> Traffic:
+        """What happens in `epoch`, from position `start` on.
+
+        Epochs are meant to come one after the other; any other step, and any start inside an epoch, finds a memory that
+        holds nothing of use and begins anew.
+        """
+
+
+def occupancy(before: int, starts: Indices, gains: Indices) -> Indices:
+    """Bytes before the first batch and after each, if slot i adds gains[i] (or, below zero, frees them)."""
+    total = np.concatenate([[0], np.cumsum(gains, dtype=np.int64)])
+    return before + total[starts]
+
+
+def formats_by_id(share: Share, num_samples: int) -> npt.NDArray[np.uint16]:
+    """The format of every sample of the dataset, as a small number; those outside of the selection have 0."""
+    formats = np.zeros(num_samples, np.uint16)
+    formats[share.order.selection] = np.unique(share.order.formats, return_inverse=True)[1]
+    return formats

@@ -1,0 +1,229 @@
+"""Liquid's cache as published (APSys 2023): one shuffle buffer per format, with a region for this epoch and the next.
+
+Each batch draws its part of every format from the buffer's current region, moves a fixed number of what it drew to the
+next epoch's region, and frees the rest; a fixed number of fresh records is read, in the order of the disk. Fresh
+records enter before a batch is drawn: drawing first, as the paper's figure has it, runs out at the end of an epoch.
+
+The order depends on the capacity, and the last batches have little left to be drawn from. `rolling` has neither flaw.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from penstock.errors import ArgumentError
+from penstock.order.caches.contract import Cache, Flags, Traffic, formats_by_id
+from penstock.order.permutation import Indices, order_of
+from penstock.order.random import Purpose, words
+from penstock.order.share import Share
+
+ATTEMPTS = 12
+SPREAD = 4.0  # standard deviations of the resident bytes that are left free
+
+
+class LiquidCache(Cache):
+    """Constant hits and reads per batch and format, from the second epoch on.
+
+    Every rank has buffers of its own, for the samples that the order's first epoch gives it.
+    """
+
+    def __init__(self, share: Share, sizes: npt.NDArray[np.integer], capacity_bytes: int) -> None:
+        if share.drop_last:
+            raise ArgumentError(
+                "the liquid cache delivers every sample in every epoch",
+                where="drop_last",
+                fix='use drop_last=False, or cache="rolling"',
+                code=100,
+            )
+        self._share = share
+        self._sizes = np.asarray(sizes, np.int64)
+        self._capacity_bytes = capacity_bytes
+        order = share.order
+        mine = np.sort(order.epoch(0).take(range(share.rank, order.num_samples, share.world_size)))
+        formats = formats_by_id(share, len(sizes))[mine]
+        self._members = [mine[formats == number] for number in range(int(formats.max(initial=0)) + 1)]
+        self._capacities = [0] * len(self._members)
+        self._kept: list[Indices] = []
+        self._expected = -1
+
+    def epoch(self, epoch: int, start: int = 0) -> Traffic:
+        """Draws, keeps and reads. The order of samples inside an epoch is the cache's own."""
+        if start:
+            raise ArgumentError(
+                f"the liquid cache cannot start at sample {start} of an epoch: its order depends on its capacity",
+                where="start",
+                fix='start at an epoch, or use cache="rolling"',
+                code=100,
+            )
+        starts = self._share.schedule(epoch).batches.starts()
+        cold = epoch != self._expected
+        if cold:
+            self._capacities = self._affordable()
+            self._kept = [members[:0] for members in self._members]
+        traffic, kept = self._run(epoch, starts, cold)
+        self._kept, self._expected = kept, epoch + 1
+        return traffic
+
+    def _run(self, epoch: int, starts: Indices, cold: bool) -> tuple[Traffic, list[Indices]]:
+        """One epoch; the next one's capacity shrinks in the rare case that this one's peak would not fit."""
+        capacities = self._capacities
+        for attempt in range(ATTEMPTS + 1):
+            buffers = [
+                _Buffer(members, kept, capacity if cold else len(kept), goal, _key(self._share, epoch, number))
+                for number, (members, kept, capacity, goal) in enumerate(
+                    zip(self._members, self._kept, self._capacities, capacities, strict=True)
+                )
+            ]
+            traffic = self._traffic(epoch, starts, buffers)
+            if traffic.peak_bytes <= self._capacity_bytes:
+                return traffic, [np.sort(buffer.next_region) for buffer in buffers]
+            shrink = 1 - (attempt + 1) / ATTEMPTS
+            capacities = [int(capacity * shrink) for capacity in self._capacities]
+        raise AssertionError("a buffer that keeps nothing did not fit")
+
+    def _traffic(self, epoch: int, starts: Indices, buffers: list[_Buffer]) -> Traffic:
+        shares = batch_shares(starts, [len(members) for members in self._members])
+        drawn: list[Indices] = []
+        keeps: list[Flags] = []
+        read: list[Indices] = []
+        num_read = np.zeros(len(starts), np.int64)
+        for batch, share in enumerate(shares):
+            for number, buffer in enumerate(buffers):
+                ids, kept, fresh = buffer.step(batch, int(share[number]))
+                drawn.append(ids)
+                keeps.append(kept)
+                read.append(fresh)
+                num_read[batch + 1] += len(fresh)
+        return self._accounted(epoch, starts, _Steps(drawn, keeps, read, np.cumsum(num_read)))
+
+    def _accounted(self, epoch: int, starts: Indices, steps: _Steps) -> Traffic:
+        ids, keeps, reads = (_joined(steps.drawn), _joined(steps.keeps).astype(bool), _joined(steps.reads))
+        resident = np.zeros(len(self._sizes), bool)
+        for kept in self._kept:
+            resident[kept] = True
+        hits = resident[ids]
+        before = int(self._sizes[ids[hits]].sum())
+        gained = np.concatenate([[0], np.cumsum(self._sizes[reads])])[steps.read_starts]
+        freed = np.concatenate([[0], np.cumsum(self._sizes[ids] * ~keeps)])[starts]
+        return Traffic(
+            epoch,
+            ids,
+            starts,
+            hits,
+            keeps,
+            resident_bytes=before + gained - freed,
+            refills=np.zeros(len(ids), bool),
+            ahead=(reads, steps.read_starts),
+        )
+
+    def _affordable(self) -> list[int]:
+        """How many records of each format to keep: an equal share, with some room for uneven sizes."""
+        mine = np.concatenate([*self._members, np.zeros(0, np.int64)])
+        sizes = self._sizes[mine]
+        total_bytes = int(sizes.sum())
+        if total_bytes <= self._capacity_bytes:
+            return [len(members) for members in self._members]
+        share = self._capacity_bytes / total_bytes
+        deviation = float(sizes.std()) * (len(mine) * share * (1 - share)) ** 0.5
+        share = max(self._capacity_bytes - SPREAD * deviation, 0) / total_bytes
+        return [int(len(members) * share) for members in self._members]
+
+
+@dataclass(frozen=True)
+class _Steps:
+    """What the buffers did, in turn: per batch, per format."""
+
+    drawn: list[Indices]
+    keeps: list[Flags]
+    reads: list[Indices]
+    read_starts: Indices
+
+
+class _Buffer:
+    """The shuffle buffer of one format, for one epoch."""
+
+    def __init__(self, members: Indices, kept: Indices, capacity: int, goal: int, key: tuple[int, int, int]) -> None:
+        self._num = len(members)
+        self._capacity = capacity  # of this epoch: what is in memory before it, or is read before its first batch
+        self._goal = goal  # of the next
+        self._key = key
+        self._fresh = members[~np.isin(members, kept, assume_unique=True)]
+        self._current = np.empty(len(members), np.int64)
+        self._current[: len(kept)] = kept
+        self._size = len(kept)
+        self._num_drawn = self._num_read = self._num_kept = 0
+        self._next: list[Indices] = []
+
+    @property
+    def next_region(self) -> Indices:
+        """What the next epoch starts with."""
+        return _joined(self._next)
+
+    def step(self, batch: int, count: int) -> tuple[Indices, Flags, Indices]:
+        """Read, draw `count`, keep: the drawn samples, which of them are kept, and what was read."""
+        self._num_drawn += count
+        fresh = self._read()
+        places = _draw(self._size, count, (*self._key, batch))
+        drawn = self._current[places]
+        self._remove(places)
+        keeps = np.arange(count) < self._part(self._goal) - self._num_kept
+        self._num_kept += int(keeps.sum())
+        self._next.append(drawn[keeps])
+        return drawn, keeps, fresh
+
+    def _part(self, whole: int) -> int:
+        """What is due of `whole` by now, rounded down."""
+        return whole * self._num_drawn // max(self._num, 1)
+
+    def _read(self) -> Indices:
+        due = len(self._fresh) - self._num + self._capacity + self._part(self._num - self._capacity)
+        fresh = self._fresh[self._num_read : due]
+        self._current[self._size : self._size + len(fresh)] = fresh
+        self._size += len(fresh)
+        self._num_read += len(fresh)
+        return fresh
+
+    def _remove(self, places: Indices) -> None:
+        """Close the holes at `places` with what stands at the end."""
+        self._size -= len(places)
+        at_end = np.ones(len(places), bool)
+        at_end[places[places >= self._size] - self._size] = False
+        self._current[places[places < self._size]] = self._current[self._size : self._size + len(places)][at_end]
+
+
+def batch_shares(starts: Indices, counts: list[int]) -> npt.NDArray[np.int64]:
+    """How many samples of each format each batch gets: always within one of the exact ratio, and in sum too."""
+    numbers = [(2 * np.arange(count) + 1) / max(count, 1) for count in counts]
+    formats = np.repeat(np.arange(len(counts)), counts)
+    in_turn = formats[np.argsort(np.concatenate([*numbers, np.zeros(0)]), kind="stable")]
+    batches = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    cells = np.bincount(batches * len(counts) + in_turn, minlength=(len(starts) - 1) * len(counts))
+    return cells.reshape(-1, len(counts))
+
+
+def _draw(num: int, count: int, key: tuple[int, int, int, int]) -> Indices:
+    """`count` different numbers below `num`, in random order, all choices alike."""
+    seed, epoch, number, batch = key
+    item = number << 40 | batch
+    if num < 4 * count:
+        return order_of(words(num, seed, Purpose.LIQUID, epoch, item))[:count]
+    tried = 2 * count
+    while True:
+        numbers = (words(tried, seed, Purpose.LIQUID, epoch, item) >> np.uint64(32)) * np.uint64(num) >> np.uint64(32)
+        _, first = np.unique(numbers, return_index=True)
+        if len(first) >= count:
+            drawn: Indices = numbers[np.sort(first)[:count]].astype(np.int64)
+            return drawn
+        tried *= 2
+
+
+def _key(share: Share, epoch: int, number: int) -> tuple[int, int, int]:
+    """Ranks draw apart from each other."""
+    return share.order.seed, epoch, number * share.world_size + share.rank
+
+
+def _joined(parts: list[Indices] | list[Flags]) -> Indices:
+    return np.concatenate([*parts, np.zeros(0, np.int64)])

@@ -1,0 +1,54 @@
+"""MinIO's cache (CoorDL, VLDB 2021): filled once with what comes first, never evicted."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from penstock.order.caches.contract import Cache, Traffic, occupancy
+from penstock.order.permutation import Indices
+from penstock.order.share import Share
+
+
+class PinnedCache(Cache):
+    """Keeps the first records that come, until one does not fit. Hits per epoch are what it holds; per batch they vary.
+
+    It forgets nothing, in whatever order epochs come.
+    """
+
+    def __init__(self, share: Share, sizes: npt.NDArray[np.integer], capacity_bytes: int) -> None:
+        self._share = share
+        self._sizes = sizes
+        self._pinned = np.zeros(len(sizes), bool)
+        self._free_bytes = capacity_bytes
+        self._resident_bytes = 0
+        self._full = False
+
+    def epoch(self, epoch: int, start: int = 0) -> Traffic:
+        """Hits what is pinned; pins more while there is room."""
+        stretch = self._share.schedule(epoch, start).stretch()
+        hits = self._pinned[stretch.ids]
+        pins = np.zeros(len(hits), bool)
+        if not self._full:
+            pins[self._fitting(np.flatnonzero(~hits), stretch.ids)] = True
+        gains = np.where(pins, self._sizes[stretch.ids], 0)
+        resident_bytes = occupancy(self._resident_bytes, stretch.starts, gains)
+        self._pinned[stretch.ids[pins]] = True
+        self._free_bytes -= int(gains.sum())
+        self._resident_bytes += int(gains.sum())
+        return Traffic(
+            epoch,
+            stretch.ids,
+            stretch.starts,
+            hits,
+            keeps=hits | pins,
+            resident_bytes=resident_bytes,
+            refills=np.zeros(len(hits), bool),
+        )
+
+    def _fitting(self, misses: Indices, ids: Indices) -> Indices:
+        """The first of the missed slots, as far as they fit."""
+        needed = np.cumsum(self._sizes[ids[misses]], dtype=np.int64)
+        num = int(np.searchsorted(needed, self._free_bytes, side="right"))
+        self._full = num < len(misses)
+        return misses[:num]

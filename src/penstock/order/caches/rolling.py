@@ -1,0 +1,169 @@
+"""Liquid's constant hits by foresight: no region of memory, no window that shrinks, and the order stays what it is.
+
+When a sample is used, its place in the next epoch is known. It is kept if and only if its slot there is among the first
+k of its format in its batch. So every batch of the next epoch finds the same number of records in memory and reads the
+same number, and what is in memory at any moment is known before the epoch starts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from penstock.order.caches.contract import Cache, Flags, Traffic, formats_by_id, occupancy
+from penstock.order.caches.quota import ONE, Slots, trim
+from penstock.order.permutation import Indices
+from penstock.order.share import Share
+
+ATTEMPTS = 10
+FEW_HITS = 2  # of a batch, given up where memory runs short in the middle of an epoch; mostly that is enough
+SAMPLES_LOOKED_AT = 10_000
+EPOCHS_LOOKED_AT = 8
+GOOD_ENOUGH = 0.998  # of the capacity: a search that comes so close stops
+
+
+class RollingCache(Cache):
+    """Keeps the same share of every batch, the largest whose peak fits `capacity_bytes`.
+
+    `favour` may give each format's share relative to the others, as a plan does; all are 1 if absent.
+    """
+
+    def __init__(
+        self,
+        share: Share,
+        sizes: npt.NDArray[np.integer],
+        capacity_bytes: int,
+        favour: npt.NDArray[np.floating] | None = None,
+    ) -> None:
+        self._share = share
+        self._sizes = np.asarray(sizes, np.int64)
+        self._capacity_bytes = capacity_bytes
+        self._formats = formats_by_id(share, len(sizes))
+        num_formats = int(self._formats.max(initial=0)) + 1
+        self._favour = np.ones(num_formats) if favour is None else np.asarray(favour, np.float64)
+        self._target = 0
+        self._coming: _Coming | None = None
+        self._resident = np.zeros(len(sizes), bool)
+
+    @property
+    def kept_share(self) -> float:
+        """The share of each batch that is served from memory once the cache is warm."""
+        return self._target / ONE
+
+    def epoch(self, epoch: int, start: int = 0) -> Traffic:
+        """Finds what the last epoch kept; keeps what the next one wants."""
+        coming = self._coming
+        if coming is None or coming.epoch != epoch or start > 0:
+            coming = self._begin(epoch, start)
+        now = coming.slots
+        hits = coming.wanted & self._resident[now.ids]
+        later = self._slots(epoch + 1)
+        wanted = self._fitting(now, hits, later)
+        keeps = self._kept(now, later, wanted)
+        resident_bytes = self._occupancy(now, hits, keeps)
+
+        self._coming = _Coming(epoch + 1, later, wanted)
+        self._resident = self._flagged(now.ids[keeps])
+        return Traffic(
+            epoch,
+            now.ids,
+            now.starts,
+            hits,
+            keeps,
+            resident_bytes,
+            refills=coming.wanted & ~hits,
+        )
+
+    def _begin(self, epoch: int, start: int) -> _Coming:
+        """With an empty memory: find the share that fits from the next epoch on.
+
+        The smaller the set, the more its peaks differ from epoch to epoch, and the more epochs are looked at.
+        """
+        self._resident[:] = False
+        slots = self._slots(epoch, start)
+        num_epochs = min(max(SAMPLES_LOOKED_AT // max(len(slots.ids), 1), 1), EPOCHS_LOOKED_AT)
+        ahead = [self._slots(epoch + number) for number in range(num_epochs + 2)]
+
+        def peak(kept: int) -> int:
+            wanted = [self._first(some, kept) for some in ahead]
+            kept_before = [
+                flags & self._flagged(before.ids)[some.ids]
+                for before, some, flags in zip(ahead, ahead[1:], wanted[1:], strict=False)
+            ]
+            return max(
+                int(self._occupancy(now, hits, self._kept(now, later, flags)).max())
+                for now, hits, later, flags in zip(ahead[1:], kept_before, ahead[2:], wanted[2:], strict=False)
+            )
+
+        self._target = _largest(peak, ONE, self._capacity_bytes)
+        first_ever = epoch == 0 and start == 0
+        wanted = np.zeros(len(slots.ids), bool) if first_ever else self._first(slots, self._target)
+        return _Coming(epoch, slots, wanted)
+
+    def _fitting(self, now: Slots, hits: Flags, later: Slots) -> Flags:
+        """The slots of the next epoch whose samples are kept: the first of every batch, as far as they fit."""
+        wanted = self._first(later, self._target)
+        keeps = self._kept(now, later, wanted)
+        excess = self._occupancy(now, hits, keeps)[1:] - self._capacity_bytes
+        if excess.max(initial=0) <= 0:
+            return wanted
+        # Hits stay as even as they can: what is given up would have been among the last hits of the fullest batches.
+        ordinals = later.ordinals(wanted)
+        preference = np.full(len(self._sizes), -1, np.int64)
+        for least in (max(int(ordinals.max()) - FEW_HITS, 0), 0):
+            preference[later.ids] = np.where(ordinals >= least, ordinals, -1)
+            given_up = trim(now, keeps, preference, np.maximum.accumulate(excess), self._sizes)
+            if given_up is not None:
+                wanted &= ~self._flagged(given_up)[later.ids]
+                break
+        return wanted
+
+    def _slots(self, epoch: int, start: int = 0) -> Slots:
+        return Slots.of(self._share.schedule(epoch, start).stretch(), self._formats, len(self._favour))
+
+    def _first(self, slots: Slots, kept: int) -> Flags:
+        return slots.first(np.minimum(np.round(kept * self._favour), ONE).astype(np.int64))
+
+    def _kept(self, now: Slots, later: Slots, wanted: Flags) -> Flags:
+        """The slots of now whose samples are wanted later."""
+        return self._flagged(later.ids[wanted])[now.ids]
+
+    def _flagged(self, ids: Indices) -> Flags:
+        flags = np.zeros(len(self._sizes), bool)
+        flags[ids] = True
+        return flags
+
+    def _occupancy(self, now: Slots, hits: Flags, keeps: Flags) -> Indices:
+        sizes = self._sizes[now.ids]
+        return occupancy(int(sizes[hits].sum()), now.starts, sizes * keeps - sizes * hits)
+
+
+@dataclass(frozen=True)
+class _Coming:
+    """The epoch that is expected next."""
+
+    epoch: int
+    slots: Slots
+    wanted: Flags
+
+
+def _largest(peak: Callable[[int], int], most: int, capacity_bytes: int) -> int:
+    """The largest share, up to `most` and nearly, whose peak fits. A share of nothing always does."""
+    highest = peak(most)
+    if highest <= capacity_bytes:
+        return most
+    (low, low_peak), (high, high_peak) = (0, 0), (most, highest)
+    for _ in range(ATTEMPTS):
+        rise = (capacity_bytes * (1 + GOOD_ENOUGH) / 2 - low_peak) / (high_peak - low_peak)
+        tried = low + int((high - low) * min(max(rise, 0.02), 0.98))
+        tried_peak = peak(tried)
+        if tried_peak > capacity_bytes:
+            high, high_peak = tried, tried_peak
+        else:
+            low, low_peak = tried, tried_peak
+        if GOOD_ENOUGH * capacity_bytes <= low_peak or high - low <= 1:
+            break
+    return low

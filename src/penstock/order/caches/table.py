@@ -1,0 +1,49 @@
+"""The caches by name."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from penstock.errors import ArgumentError
+from penstock.order.caches.contract import Cache
+from penstock.order.caches.liquid import LiquidCache
+from penstock.order.caches.pinned import PinnedCache
+from penstock.order.caches.plain import NoCache, SystemCache
+from penstock.order.caches.rolling import RollingCache
+from penstock.order.share import Share
+
+CACHES = ("rolling", "pinned", "liquid", "system", "none")
+
+
+def open_cache(name: str, share: Share, sizes: npt.NDArray[np.integer], capacity_bytes: int) -> Cache:
+    """The cache of one rank.
+
+    `sizes` has the bytes that each sample of the dataset takes in memory; `capacity_bytes` is never exceeded.
+
+    >>> from penstock.order import Order
+    >>> share = Share(Order(np.zeros(6400, np.uint8), seed=1), batch_size=64)
+    >>> cache = open_cache("rolling", share, sizes=np.full(6400, 1000), capacity_bytes=1_920_000)
+    >>> cold, warm = cache.epoch(0), cache.epoch(1)
+    >>> set(warm.hits_per_batch.tolist()) <= {18, 19, 20}, warm.peak_bytes <= 1_920_000
+    (True, True)
+    """
+    if len(sizes) <= int(share.order.selection[-1:].max(initial=-1)):
+        raise ArgumentError(
+            f"sizes of {len(sizes)} samples", where="sizes", fix="give one for every sample of the dataset", code=100
+        )
+    if capacity_bytes < 0:
+        raise ArgumentError(f"a capacity of {capacity_bytes} bytes", fix="give 0 or more", code=100)
+    if name == "rolling":
+        return RollingCache(share, sizes, capacity_bytes)
+    if name == "pinned":
+        return PinnedCache(share, sizes, capacity_bytes)
+    if name == "liquid":
+        return LiquidCache(share, sizes, capacity_bytes)
+    if name == "system":
+        return SystemCache(share)
+    if name == "none":
+        return NoCache(share)
+    raise ArgumentError(
+        f"there is no cache '{name}'", where="cache", fix=f"choose one of {', '.join(CACHES)}", code=100
+    )
