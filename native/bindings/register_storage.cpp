@@ -1,14 +1,17 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/vector.h>
 
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "bindings/convert.h"
 #include "bindings/register.h"
 #include "storage/append_file.h"
 #include "storage/file.h"
+#include "storage/probe.h"
 
 namespace penstock::bindings {
 
@@ -69,6 +72,23 @@ void write_whole(const nb::bytes& path, nb::handle object, bool durable) {
     write_file(name, data.view(), durable ? Durability::power_cut : Durability::process);
 }
 
+nb::dict probe(const nb::bytes& path, const std::vector<std::uint64_t>& offsets, std::uint64_t request_bytes,
+               unsigned depth, bool direct) {
+    const std::string name = path_of(path);
+    ProbedReads found;
+    {
+        const nb::gil_scoped_release unlocked;
+        found = probe_reads(name, offsets, request_bytes, depth, direct ? Caching::none : Caching::system);
+    }
+    nb::dict fields;
+    fields["wall_seconds"] = found.wall_seconds;
+    fields["cpu_seconds"] = found.cpu_seconds;
+    fields["num_bytes"] = found.num_bytes;
+    fields["is_direct"] = found.is_direct;
+    fields["used_ring"] = found.used_ring;
+    return fields;
+}
+
 }  // namespace
 
 void register_storage(nb::module_& module) {
@@ -113,6 +133,10 @@ void register_storage(nb::module_& module) {
             make_folders(name);
         },
         nb::arg("path"));
+    module.def("probe_reads", &probe, nb::arg("path"), nb::arg("offsets"), nb::arg("request_bytes"), nb::arg("depth"),
+               nb::arg("direct"),
+               nb::sig("def probe_reads(path: bytes, offsets: Sequence[int], request_bytes: int, depth: int, "
+                       "direct: bool) -> dict[str, float]"));
 }
 
 }  // namespace penstock::bindings

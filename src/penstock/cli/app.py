@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 import penstock
-from penstock.cli import bench, build, codec, doctor, export, info, lab, plan, synth, verify
+from penstock.cli import bench, build, codec, doctor, export, info, lab, plan, profile, synth, verify
 from penstock.cli.group import new_group, show_help_if_alone
 
 HELP = """Keep accelerators fed with images: measure, choose formats, rewrite, load.
@@ -50,5 +50,6 @@ export.register(app)
 info.register(app)
 lab.register(app)
 plan.register(app)
+profile.register(app)
 synth.register(app)
 verify.register(app)

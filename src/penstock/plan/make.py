@@ -19,6 +19,9 @@ from penstock.plan.solve import Prices, solve
 from penstock.profile import Profile
 from penstock.types import Floats
 
+WORTH_A_MIX = 0.01
+"""What a mix must gain over one format, as a share."""
+
 WIDTH = 1e-3
 """Of the draw that deals out ties, in times per image."""
 
@@ -35,8 +38,9 @@ def make_plan(profile: Profile, goals: Goals, *, method: str = "lp", seed: int =
     else:
         raise ArgumentError(f"method is {method!r}", where="--method", fix="write 'lp' or 'liquid'")
     rule = _rule(profile, problem, prices, shares, seed)
-    assignment = _expected(rule, profile, problem)
-    rows = _rows(profile, problem, assignment)
+    if method == "lp":
+        rule = _simplest(rule, profile, problem)
+    rows = _rows(profile, problem, _expected(rule, profile, problem))
     what_if = _what_if(profile, goals, rows[-1].rates.end_to_end)
     smallest = _smallest_cache(problem, rows[-1].rates)
     return Plan(
@@ -61,6 +65,23 @@ def _rule(profile: Profile, problem: Problem, prices: Prices, shares: Floats, se
     rule = Cheapest(prices, source, formats, WIDTH, seed)
     wanted = {name: float(share) for name, share in zip(problem.formats, shares, strict=True)}
     return calibrate(rule, wanted, *_features(profile))
+
+
+def _simplest(rule: Cheapest, profile: Profile, problem: Problem) -> Cheapest:
+    """The source as it is or one format for all, if a mix gives hardly more: it was chosen from estimates."""
+    reached = rates_of(problem, _expected(rule, profile, problem)).end_to_end
+    singles = [
+        (rates_of(problem, cells).end_to_end, column)
+        for column in range(len(problem.formats))
+        if _total_bytes(problem, cells := single_format(problem, column)) <= problem.storage_bytes
+    ]
+    best = max((rate for rate, _ in singles), default=0.0)
+    wanted = max(reached, best) * (1 - WORTH_A_MIX)
+    for rate, column in sorted(singles, key=lambda item: (item[1] != problem.source, -item[0])):
+        if rate >= wanted:
+            name = problem.formats[column]
+            return replace(rule, formats={name: FormatEstimate(*profile.estimates(name))})
+    return rule
 
 
 def _expected(rule: Cheapest, profile: Profile, problem: Problem) -> Floats:

@@ -1,7 +1,16 @@
 """Names to bytes and back: the only Python that opens data files."""
 
 from penstock.storage.folders import find_files
-from penstock.storage.local import AppendFile, file_checksum, make_folders, read_file, read_range, write_file
+from penstock.storage.local import (
+    AppendFile,
+    file_checksum,
+    make_folders,
+    probe_reads,
+    read_file,
+    read_range,
+    time_opens,
+    write_file,
+)
 from penstock.storage.ranges import InputFile
 from penstock.storage.tree import Tree, list_tree
 
@@ -13,7 +22,9 @@ __all__ = [
     "find_files",
     "list_tree",
     "make_folders",
+    "probe_reads",
     "read_file",
     "read_range",
+    "time_opens",
     "write_file",
 ]

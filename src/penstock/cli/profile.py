@@ -1,0 +1,123 @@
+"""`penstock profile`: measures this machine on a dataset."""
+
+from __future__ import annotations
+
+import importlib
+import json as json_text
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from penstock.cli.group import add_command
+from penstock.cli.output import JsonOption, Output, new_table
+from penstock.profile import Profile, write_profile
+from penstock.profile.measure import TRANSFORMS, ProfileOptions, Step, measure
+from penstock.storage import write_file
+from penstock.units import bytes_text, count_text
+
+SourcePath = Annotated[Path, typer.Argument(metavar="SRC", help="A folder of images, or any source of `build`.")]
+OutOption = Annotated[Path, typer.Option("--out", help="Where the profile goes.")]
+OnOption = Annotated[Path | None, typer.Option("--on", help="A folder on the disk where the dataset will live.")]
+SampleOption = Annotated[int, typer.Option("--sample", min=1, help="Images to measure.")]
+FormatsOption = Annotated[str, typer.Option("--formats", help="Candidates, separated by commas.")]
+LossyOption = Annotated[bool, typer.Option("--lossy", help="Measure lossy formats too.")]
+TransformOption = Annotated[str, typer.Option("--transform", help=f"Part of a decode: {', '.join(TRANSFORMS)}.")]
+ComputeOption = Annotated[float | None, typer.Option("--compute-rate", help="Images per second that the model eats.")]
+StepOption = Annotated[str, typer.Option("--step", help="module:function that takes a batch; its rate is measured.")]
+RanksOption = Annotated[int, typer.Option("--ranks", min=1, help="Processes that share this machine.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    add_command(
+        app,
+        "profile",
+        profile,
+        examples=(
+            "penstock profile photos/",
+            "penstock profile photos/ --transform train224 --compute-rate 900 --on /data",
+            "penstock profile photos/ --step train:step --lossy",
+        ),
+    )
+
+
+def profile(
+    source: SourcePath,
+    out: OutOption = Path("profile.json"),
+    on: OnOption = None,
+    sample: SampleOption = 200,
+    formats: FormatsOption = "",
+    lossy: LossyOption = False,
+    transform: TransformOption = "none",
+    compute_rate: ComputeOption = None,
+    step: StepOption = "",
+    ranks: RanksOption = 1,
+    json: JsonOption = False,
+) -> None:
+    """Measure this machine and a dataset: disk, cores, and what images cost in each format.
+
+    Takes a minute or two. The source is only read; a probe file on the disk is removed again.
+    """
+    output = Output(json=json)
+    options = ProfileOptions(
+        on=on,
+        sample=sample,
+        formats=formats,
+        lossy=lossy,
+        transform=transform,
+        compute_rate=compute_rate,
+        step=_load_step(step) if step else None,
+        ranks=ranks,
+    )
+    with output.progress() as on_progress:
+        found = measure(source, options, on_progress=on_progress)
+    written = write_profile(found)
+    write_file(out, written)
+    output.show(_facts(found), _formats(found), f"The profile is in {out}; next: penstock plan {out}")
+    output.result({"profile": str(out), **json_text.loads(written)})
+
+
+def _load_step(text: str) -> Step:
+    module, colon, name = text.partition(":")
+    if not colon or not module or not name:
+        raise typer.BadParameter(f"{text!r} is no module:function", param_hint="--step")
+    sys.path.insert(0, os.getcwd())  # noqa: PTH109  # as `python -m` does
+    try:
+        step: Step = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError) as cause:
+        raise typer.BadParameter(f"could not load {text!r}: {cause}", param_hint="--step") from cause
+    return step
+
+
+def _facts(found: Profile) -> Table:
+    facts = Table.grid(padding=(0, 2, 0, 0))
+    facts.add_row("processor", f"{found.cpu}, {count_text(found.cores, 'usable core')}, {found.simd}")
+    disk = found.disk
+    facts.add_row(
+        "disk",
+        f"{disk.bytes_per_second.median / 1e6:,.0f} MB/s, {disk.reads_per_second.median:,.0f} small reads/s"
+        + ("" if disk.direct else " (through the page cache: the file system allows no direct reads)"),
+    )
+    facts.add_row(
+        "dataset", f"{count_text(found.dataset.num_samples, 'sample')}, {bytes_text(found.dataset.source_bytes)}"
+    )
+    facts.add_row("measured", count_text(len(found.images), "image"))
+    return facts
+
+
+def _formats(found: Profile) -> Table:
+    table = new_table("format", "exact", "bytes", "decode ms", "encode ms", "MS-SSIM")
+    for name, costs in found.formats.items():
+        table.add_row(
+            name,
+            "yes" if costs.is_exact else "no",
+            bytes_text(round(costs.bytes.mean())),
+            f"{costs.decode_seconds.mean() * 1e3:.3f}",
+            f"{costs.encode_seconds.mean() * 1e3:.2f}",
+            f"{costs.ms_ssim.mean():.4f}",
+        )
+    return table

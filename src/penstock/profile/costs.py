@@ -1,0 +1,172 @@
+"""What sampled images cost in each candidate format: bytes, CPU seconds to decode and encode, distortion."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from penstock import _native
+from penstock.codecs import Format, Promise, decode, encode, find, inspect, parse_format, transcode
+from penstock.errors import ArgumentError, CodecError
+from penstock.profile.values import FormatCosts, SampledImage
+from penstock.transforms import Chain
+from penstock.types import OnProgress, Pixels
+
+MIN_IMAGES = 16
+"""Measured whatever the time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """The images that were measured before time was up, and their costs by format text."""
+
+    images: tuple[SampledImage, ...]
+    formats: Mapping[str, FormatCosts]
+
+
+@dataclass(slots=True)
+class _Column:
+    bytes: list[float] = field(default_factory=list)
+    decode_seconds: list[float] = field(default_factory=list)
+    encode_seconds: list[float] = field(default_factory=list)
+    ms_ssim: list[float] = field(default_factory=list)
+    psnr: list[float] = field(default_factory=list)
+
+
+def measure_formats(
+    fields: Sequence[Sequence[bytes]],
+    formats: Sequence[Format],
+    chain: Chain,
+    *,
+    budget_seconds: float,
+    repeats: int = 3,
+    on_progress: OnProgress,
+) -> Measured:
+    """Measure images one after the other, each in every format, until all are done or time is up.
+
+    `fields` has, per sample, the bytes of its image and then of its further image fields, whose cost every format
+    bears alike. Formats take turns within each repeat; a decode counts with the least of its repeats. ArgumentError if
+    an exact format does not give an image back.
+    """
+    columns = {str(format): _Column() for format in formats}
+    images: list[SampledImage] = []
+    begin = time.monotonic()
+    for number, (data, *others) in enumerate(fields):
+        on_progress("formats", number, len(fields))
+        if number >= MIN_IMAGES and time.monotonic() - begin > budget_seconds:
+            break
+        info = inspect(data)
+        images.append(
+            SampledImage(
+                info.width,
+                info.height,
+                info.channels,
+                np.dtype(info.dtype).itemsize * 8,
+                len(data) + sum(map(len, others)),
+            )
+        )
+        _measure_image(data, others, formats, columns, chain, number, repeats)
+    return Measured(tuple(images), {name: _costs(column) for name, column in columns.items()})
+
+
+def _measure_image(
+    data: bytes,
+    others: Sequence[bytes],
+    formats: Sequence[Format],
+    columns: Mapping[str, _Column],
+    chain: Chain,
+    number: int,
+    repeats: int,
+) -> None:
+    pixels = decode(data)
+    beside_bytes = sum(map(len, others))
+    beside_seconds = sum(_cpu_seconds(lambda data=other: decode(data))[0] for other in others)  # type: ignore[misc]
+    stored: list[bytes] = []
+    for format in formats:
+        seconds, encoded = _cpu_seconds(lambda format=format: _store(data, pixels, format))  # type: ignore[misc]
+        stored.append(encoded)
+        column = columns[str(format)]
+        column.bytes.append(float(len(encoded) + beside_bytes))
+        column.encode_seconds.append(seconds)
+        _compare(column, pixels, encoded, format)
+    job = _job(chain, pixels, number)
+    least = [math.inf] * len(formats)
+    for _ in range(repeats):
+        for place, encoded in enumerate(stored):
+            least[place] = min(least[place], _cpu_seconds(lambda encoded=encoded: job(encoded))[0])  # type: ignore[misc]
+    for format, seconds in zip(formats, least, strict=True):
+        columns[str(format)].decode_seconds.append(seconds + beside_seconds)
+
+
+def _store(data: bytes, pixels: Pixels, format: Format) -> bytes:
+    """What a build would store: the source's bytes, its coefficients, or its pixels."""
+    codec = inspect(data).codec
+    if codec == str(format):
+        return data
+    if codec == format.codec == "jpeg" and ":q=" not in str(format):
+        return transcode(data, format)
+    return encode(pixels, format)
+
+
+def _compare(column: _Column, pixels: Pixels, encoded: bytes, format: Format) -> None:
+    again = decode(encoded)
+    if np.array_equal(again, pixels):
+        column.ms_ssim.append(1.0)
+        column.psnr.append(math.inf)
+        return
+    if find(format.codec).promise(format) is Promise.EXACT:
+        raise CodecError(f"{format} does not give an image back exactly", where=str(format), fix="report this")
+    column.ms_ssim.append(float(_native.ms_ssim(pixels, again)))
+    column.psnr.append(float(_native.psnr(pixels, again)))
+
+
+def _job(chain: Chain, pixels: Pixels, number: int) -> Callable[[bytes], object]:
+    """From encoded bytes to a batch slot, as the loader does it: only the region that the transform wants."""
+    if not chain.native:
+        return decode
+    program = chain.program()
+    drawn = program.draw((pixels.shape[0], pixels.shape[1]), 0, 0, number)
+    region = program.region(drawn)
+    channels = pixels.shape[2] if pixels.ndim == 3 else 1
+    out = np.empty((*drawn.output, channels), program.output_type or pixels.dtype)
+
+    def run(encoded: bytes) -> None:
+        program.apply(decode(encoded, region=region), drawn, out)
+
+    return run
+
+
+def _cpu_seconds(job: Callable[[], bytes | object]) -> tuple[float, bytes]:
+    begin = time.thread_time()
+    result = job()
+    return time.thread_time() - begin, result if isinstance(result, bytes) else b""
+
+
+def _costs(column: _Column) -> FormatCosts:
+    return FormatCosts(
+        is_exact=all(math.isinf(value) for value in column.psnr),
+        bytes=np.array(column.bytes),
+        decode_seconds=np.array(column.decode_seconds),
+        encode_seconds=np.array(column.encode_seconds),
+        ms_ssim=np.array(column.ms_ssim),
+        psnr=np.array(column.psnr),
+    )
+
+
+def candidates(source: str, lossy: bool, named: str = "") -> list[Format]:
+    """The formats to measure: what keeps the source, what is likely to pay, or what was named."""
+    if named:
+        texts = [source, *(text for text in named.split(",") if text and text != source)]
+    else:
+        texts = [source, "raw", "weir:fast", "weir:dense", "png"]
+        texts += ["jpeg:restart"] if source == "jpeg" else []
+        texts += ["jpeg:q=90", "jpeg:q=75", "webp:q=80"] if lossy else []
+    formats = [parse_format(text) for text in dict.fromkeys(texts)]
+    for format in formats:
+        if not find(format.codec).can_encode and str(format) != source:
+            raise ArgumentError(f"{format} cannot be written", where="--formats", fix="name a format that can")
+    return formats

@@ -1,0 +1,124 @@
+"""What a disk can do: reads a file of its own past the page cache, in several patterns, and removes it."""
+
+from __future__ import annotations
+
+import shutil
+import uuid
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from penstock.chance import draw
+from penstock.documents import Json
+from penstock.errors import StorageError
+from penstock.profile.values import Disk, Figure
+from penstock.storage import AppendFile, probe_reads, time_opens
+from penstock.types import OnProgress, no_progress
+from penstock.units import bytes_text
+
+LARGE = 1 << 20
+SMALL = 4096
+DEPTHS = (1, 4, 16, 32)
+MAX_PROBE_BYTES = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class DiskProbe:
+    """How much to read."""
+
+    file_bytes: int = 256 << 20
+    repeats: int = 3
+    num_small_reads: int = 2048
+
+
+def measure_disk(folder: Path, probe: DiskProbe | None = None, *, on_progress: OnProgress = no_progress) -> Disk:
+    """Measure the disk on which a folder lives; StorageError if there is no room for the probe file.
+
+    What is read is random bytes that were never in the page cache's hands where the file system allows direct reads;
+    `direct` says whether it does.
+    """
+    probe = probe or DiskProbe()
+    size = min(probe.file_bytes, MAX_PROBE_BYTES)
+    free = shutil.disk_usage(folder).free
+    if free < 2 * size:
+        raise StorageError(
+            f"{bytes_text(free)} are free, the probe of the disk needs {bytes_text(2 * size)}",
+            where=str(folder),
+            fix="free some, or choose another folder with --on",
+            code=410,
+        )
+    path = folder / f".penstock-probe-{uuid.uuid4().hex[:8]}"
+    try:
+        _write(path, size)
+        return _measure(path, size, probe, on_progress)
+    finally:
+        with suppress(FileNotFoundError):
+            path.unlink()
+
+
+def _write(path: Path, size: int) -> None:
+    """Bytes that no disk can compress away."""
+    hidden = path.with_name(path.name + ".part")
+    try:
+        file = AppendFile(hidden)
+        block = np.random.default_rng(0).integers(0, 256, LARGE, np.uint8).tobytes()
+        for _ in range(size // LARGE):
+            file.append(block)
+        file.publish(path)
+    finally:
+        with suppress(FileNotFoundError):
+            hidden.unlink()
+
+
+def _measure(path: Path, size: int, probe: DiskProbe, on_progress: OnProgress) -> Disk:
+    patterns = {
+        "sequential": (LARGE, list(range(0, size, LARGE))),
+        "random": (SMALL, _scattered(size, probe.num_small_reads)),
+    }
+    seconds: dict[tuple[str, int], list[float]] = {}
+    cpu_per_byte = 0.0
+    is_direct = False
+    rounds = [(repeat, name, depth) for repeat in range(probe.repeats) for name in patterns for depth in DEPTHS]
+    for done, (_, name, depth) in enumerate(rounds):
+        on_progress("disk", done, len(rounds))
+        request, offsets = patterns[name]
+        found = probe_reads(path, offsets, request, depth=depth, direct=True)
+        seconds.setdefault((name, depth), []).append(found["wall_seconds"] / len(offsets))
+        is_direct = bool(found["is_direct"])
+        if name == "sequential":
+            cpu_per_byte = found["cpu_seconds"] / found["num_bytes"]
+    rates = {key: Figure.of([1 / value for value in values]) for key, values in seconds.items()}
+    best = {name: max(DEPTHS, key=lambda depth: rates[name, depth].median) for name in patterns}
+    sequential = rates["sequential", best["sequential"]]
+    return Disk(
+        bytes_per_second=_scaled(sequential, LARGE),
+        reads_per_second=rates["random", best["random"]],
+        file_seconds=Figure.exactly(0.0),
+        cpu_seconds_per_byte=cpu_per_byte,
+        depth=best["random"],
+        direct=is_direct,
+        probes=tuple(_probe_line(name, patterns[name][0], depth, rate) for (name, depth), rate in rates.items()),
+    )
+
+
+def _scattered(size: int, count: int) -> list[int]:
+    blocks = draw(0, 0, np.arange(count)) % np.uint64(size // SMALL)
+    return [int(block) * SMALL for block in blocks]
+
+
+def _scaled(figure: Figure, factor: float) -> Figure:
+    return Figure(figure.median * factor, figure.low * factor, figure.high * factor)
+
+
+def _probe_line(name: str, request: int, depth: int, rate: Figure) -> Mapping[str, Json]:
+    scaled = _scaled(rate, request)
+    figure: dict[str, Json] = {"median": scaled.median, "low": scaled.low, "high": scaled.high}
+    return {"pattern": name, "request_bytes": request, "depth": depth, "bytes_per_second": figure}
+
+
+def measure_opens(paths: list[bytes], repeats: int = 3) -> Figure:
+    """What opening one more file costs a reader, its name being known to the system."""
+    return Figure.of([time_opens(paths) / max(1, len(paths)) for _ in range(repeats)])

@@ -1,0 +1,199 @@
+"""Measures a machine and a source: everything that `penstock plan` decides from."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from penstock import _native
+from penstock.codecs import decode, inspect
+from penstock.errors import ArgumentError, CodecError
+from penstock.machine import this_machine
+from penstock.profile.costs import candidates, measure_formats
+from penstock.profile.disk import measure_disk, measure_opens
+from penstock.profile.sampling import stratified
+from penstock.profile.values import Dataset, Figure, Profile
+from penstock.sources import open_source
+from penstock.sources.source import ABSENT, ASK, WHOLE, Samples, Source
+from penstock.storage import read_file, read_range
+from penstock.transforms import Chain, RandomHorizontalFlip, RandomResizedCrop, apply, split
+from penstock.types import Integers, OnProgress, no_progress
+
+TRANSFORMS: Mapping[str, Callable[[], Chain]] = {
+    "none": Chain,
+    "train224": lambda: split([RandomResizedCrop(224), RandomHorizontalFlip()]),
+}
+"""What a decode is measured with, by name."""
+
+Step = Callable[[Mapping[str, npt.NDArray[Any]]], object]
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileOptions:
+    """What to measure, and for how long."""
+
+    on: Path | None = None
+    """A folder on the disk where the dataset will live; None: where the source lives."""
+    sample: int = 200
+    formats: str = ""
+    """Candidates, separated by commas; the source's own format is always among them. Empty: the usual ones."""
+    lossy: bool = False
+    transform: str = "none"
+    compute_rate: float | None = None
+    step: Step | None = None
+    batch_size: int = 32
+    ranks: int = 1
+    budget_seconds: float = 75.0
+    """For the formats: when it is over, the images measured so far must do."""
+
+
+def measure(
+    path: str | os.PathLike[str], options: ProfileOptions | None = None, *, on_progress: OnProgress = no_progress
+) -> Profile:
+    """Measure the machine on a source. Writes nothing but a probe file, which it removes."""
+    options = options or ProfileOptions()
+    if options.transform not in TRANSFORMS:
+        known = ", ".join(TRANSFORMS)
+        raise ArgumentError(f"there is no transform {options.transform!r}", where="--transform", fix=f"known: {known}")
+    source = open_source(path)
+    on_progress("listing", 0, 1)
+    _, samples = source.samples()
+    if len(samples.keys) == 0:
+        raise ArgumentError("the source holds no samples", where=str(path), fix="give a folder with images")
+    sizes = _source_bytes(samples)
+    rows = stratified(_labels(samples), sizes, options.sample)
+    fields = [list(_read_fields(source, samples, int(row))) for row in rows]
+    codecs = Counter(inspect(data).codec for data, *_ in fields)
+    own = codecs.most_common(1)[0][0]
+    chain = TRANSFORMS[options.transform]()
+    measured = measure_formats(
+        fields,
+        candidates(own, options.lossy, options.formats),
+        chain,
+        budget_seconds=options.budget_seconds,
+        on_progress=on_progress,
+    )
+    machine = this_machine()
+    images = [data for data, *_ in fields[: len(measured.images)]]
+    disk = measure_disk(_probe_folder(path, options.on), on_progress=on_progress)
+    return Profile(
+        cpu=machine.cpu,
+        simd=machine.simd,
+        cores=machine.cores,
+        memory_bytes=machine.memory.available_bytes,
+        scaling=_scaling(images, own, machine.cores),
+        disk=replace(disk, file_seconds=measure_opens(list(samples.files)[:500])),
+        dataset=Dataset(
+            num_samples=len(samples.keys),
+            source_bytes=int(sizes.sum()),
+            num_labels=_num_labels(samples),
+            source_format=own,
+            codecs={name: count / len(fields) for name, count in sorted(codecs.items())},
+        ),
+        images=measured.images,
+        formats=measured.formats,
+        compute=_compute(options, images, chain),
+        compute_from=_compute_from(options),
+        transform=options.transform,
+        ranks=options.ranks,
+    )
+
+
+def _labels(samples: Samples) -> npt.NDArray[np.int64] | None:
+    if "label" not in samples.columns:
+        return None
+    return np.unique(np.asarray(samples.columns["label"]).astype(str), return_inverse=True)[1].astype(np.int64)
+
+
+def _num_labels(samples: Samples) -> int:
+    labels = _labels(samples)
+    return 0 if labels is None else int(labels.max()) + 1
+
+
+def _source_bytes(samples: Samples) -> Integers:
+    """Bytes of all image fields of each sample; a whole file's are asked of the file system."""
+    total = np.zeros(len(samples.keys), np.int64)
+    for places in samples.places.values():
+        length = places.length.astype(np.int64).copy()
+        for row in np.flatnonzero((length == WHOLE) & (places.file >= 0)):
+            length[row] = Path(os.fsdecode(samples.files[places.file[row]])).stat().st_size
+        total += np.where(places.file == ABSENT, 0, np.maximum(length, 0))
+    return total
+
+
+def _read_fields(source: Source, samples: Samples, row: int) -> Iterator[bytes]:
+    """The image of a sample, then its further image fields."""
+    for name in ("image", *(name for name in samples.places if name != "image")):
+        places = samples.places[name]
+        file, offset, length = int(places.file[row]), int(places.offset[row]), int(places.length[row])
+        if file == ASK:
+            yield next(iter(source.read(name, np.array([row], np.int64))))
+        elif file != ABSENT:
+            path = os.fsdecode(samples.files[file])
+            yield read_file(path) if length == WHOLE else read_range(path, offset, length)
+
+
+def _probe_folder(path: str | os.PathLike[str], on: Path | None) -> Path:
+    folder = on if on is not None else Path(path)
+    folder = folder if folder.is_dir() else folder.parent
+    if on is None:
+        folder = folder.resolve().parent  # never inside the source
+    return folder
+
+
+def _scaling(images: list[bytes], codec: str, cores: int) -> tuple[tuple[int, Figure], ...]:
+    """How much faster n threads decode the source's own images than one, in turns so that a disturbance meets all."""
+    counts = sorted({1, *(2**power for power in range(1, cores.bit_length()) if 2**power <= cores), cores})
+    pools = {count: _native.ThreadPool(count) for count in counts}
+    usable = [data for data in images if inspect(data).codec == codec][:64]
+    rates: dict[int, list[float]] = {count: [] for count in counts}
+    try:
+        for _ in range(3):
+            one = None
+            for count in counts:
+                seconds, _ = _native.decode_many(pools[count], codec, usable, count)
+                one = one or seconds
+                rates[count].append(one * count / seconds)
+    except CodecError:
+        return ()  # a plug-in's images: they are decoded in Python, one at a time
+    return tuple((count, Figure.of(values)) for count, values in rates.items())
+
+
+def _compute(options: ProfileOptions, images: list[bytes], chain: Chain) -> Figure | None:
+    if options.compute_rate is not None:
+        return Figure.exactly(options.compute_rate)
+    if options.step is None:
+        return None
+    batch = {"image": _batch(images, chain, options.batch_size)}
+    options.step(batch)  # warms up
+    rates: list[float] = []
+    begin = time.monotonic()
+    while len(rates) < 5 or (time.monotonic() - begin < 3 and len(rates) < 1000):
+        start = time.perf_counter()
+        options.step(batch)
+        rates.append(options.batch_size / (time.perf_counter() - start))
+    return Figure.of(rates)
+
+
+def _compute_from(options: ProfileOptions) -> str:
+    if options.compute_rate is not None:
+        return "given"
+    return "measured" if options.step is not None else "unknown"
+
+
+def _batch(images: list[bytes], chain: Chain, batch_size: int) -> npt.NDArray[Any]:
+    """A batch that stays in memory; images of several sizes must be given one by the transform."""
+    made = [apply(decode(images[number % len(images)]), list(chain.native)) for number in range(batch_size)]
+    if len({pixels.shape for pixels in made}) > 1:
+        raise ArgumentError(
+            "images of several sizes make no batch", where="--step", fix="choose a transform, such as train224"
+        )
+    return np.stack(made)
