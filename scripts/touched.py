@@ -41,6 +41,10 @@ RULES = (
         ("src/penstock/kernels/*", "src/penstock/torch/*", "scripts/kernels.py"),
         ("tests/unit/kernels", "tests/unit/torch"),
     ),
+    Rule(
+        ("native/records/*", "native/storage/*", "src/penstock/records/*", "src/penstock/build/*"),
+        ("tests/stress/test_build_faults.py", "tests/unit/records"),
+    ),
     Rule(("native/synth/*", "src/penstock/synth/*"), ("tests/unit/synth",)),
     Rule(
         ("CMakeLists.txt", "native/CMakeLists.txt", "pyproject.toml", "requirements/*", "scripts/wheel.py"),

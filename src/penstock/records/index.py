@@ -168,12 +168,14 @@ class Index:
         if field.name == "image" and not present.all():
             self._refuse_row(field, ~present, "has no image")
         limits = np.append(found.shard_bytes, 0)[found.shard]
+        wrong = (found.length < 0) | (found.metadata_length < 0)
         if found.segments is None:
-            ends = found.offset + found.length + found.metadata_length
-            wrong = (found.offset < HEADER_BYTES) | (found.length < 0) | (found.metadata_length < 0) | (ends > limits)
-            wrong &= present
-            if wrong.any():
-                self._refuse_row(field, wrong, "does not lie inside its shard")
+            # Subtracted, not added: the sum of two hostile numbers may be small again.
+            wrong |= (found.offset < HEADER_BYTES) | (found.offset > limits)
+            wrong |= found.length > limits - found.offset - found.metadata_length
+        wrong &= present
+        if wrong.any():
+            self._refuse_row(field, wrong, "does not lie inside its shard")
 
     def _refuse_row(self, field: Field, wrong: npt.NDArray[np.bool_], what: str) -> NoReturn:
         _refuse(f"sample {int(np.argmax(wrong))}, field '{field.name}': {what}", self._where)

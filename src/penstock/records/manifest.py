@@ -6,9 +6,10 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import NoReturn, TypeVar
+from typing import NoReturn
 
 from penstock import _native
+from penstock.documents import Document, read_document
 from penstock.errors import DatasetError
 
 KIND = "penstock dataset"
@@ -22,8 +23,6 @@ MAX_BYTES = 2**30
 _TAIL = re.compile(rb',\n  "checksum": "crc32c:([0-9a-f]{8})"\n\}\n')
 _TAIL_BYTES = len(b',\n  "checksum": "crc32c:01234567"\n}\n')
 _LANES = (960, 720, 480, 360, 240, 120, 60, 24, 12, 4, 1)
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,32 +155,21 @@ def write_manifest(manifest: Manifest) -> bytes:
 
 def read_manifest(data: bytes, where: str) -> Manifest:
     """Parse and check; `where` names the file in errors."""
-    members = _checked_members(data, where)
-    reader = _Reader(members, where)
-    if reader.take("kind", str) != KIND:
-        _refuse("the file is no manifest of a dataset", where)
-    version = reader.take("version", int)
-    if version != VERSION:
-        _refuse(
-            f"the dataset has version {version}, this Penstock reads version {VERSION}",
-            where,
-            "use a newer Penstock, or build the dataset again",
-        )
+    _check_tail(data, where)
+    document = read_document(data, kind=KIND, version=VERSION, where=where, error=DatasetError)
     manifest = Manifest(
-        identity=reader.take("identity", str),
-        num_samples=reader.take("num_samples", int),
-        lanes=reader.take("lanes", int),
-        source=reader.take("source", dict),
-        recipe=reader.take("recipe", dict),
-        fields=tuple(_read_field(entry) for entry in reader.entries("fields")),
-        splits=reader.take("splits", dict),
-        formats={name: _read_format(entry) for name, entry in reader.named("formats").items()},
-        index=_read_file(reader.entry("index"), INDEX_NAME),
-        shards=tuple(_read_shard(entry) for entry in reader.entries("shards")),
-        metadata=reader.take("metadata", dict),
-        skipped=tuple(
-            Skipped(entry.take("key", str), entry.take("reason", str)) for entry in reader.entries("skipped")
-        ),
+        identity=document.text("identity"),
+        num_samples=document.integer("num_samples"),
+        lanes=document.integer("lanes", minimum=1),
+        source=document.child("source").members,
+        recipe=document.child("recipe").members,
+        fields=tuple(_read_field(entry) for entry in document.items("fields")),
+        splits=_read_counts(document, "splits"),
+        formats={name: _read_format(entry) for name, entry in document.children("formats")},
+        index=_read_file(document.child("index"), INDEX_NAME),
+        shards=tuple(_read_shard(entry) for entry in document.items("shards")),
+        metadata={name: _read_counts(document.child("metadata"), name) for name in ("kept", "dropped")},
+        skipped=tuple(Skipped(entry.text("key"), entry.text("reason")) for entry in document.items("skipped")),
     )
     _check(manifest, where)
     return manifest
@@ -193,7 +181,7 @@ def _field_members(entry: Field) -> dict[str, object]:
     return {"name": entry.name, "role": entry.role, "type": entry.type, "classes": entry.classes}
 
 
-def _checked_members(data: bytes, where: str) -> dict[str, object]:
+def _check_tail(data: bytes, where: str) -> None:
     if len(data) > MAX_BYTES:
         _refuse(f"a manifest of {len(data)} bytes is longer than the {MAX_BYTES} that are read", where)
     tail = _TAIL.fullmatch(data, max(0, len(data) - _TAIL_BYTES))
@@ -201,49 +189,46 @@ def _checked_members(data: bytes, where: str) -> dict[str, object]:
         _refuse("the manifest does not end with its checksum", where)
     if int(tail.group(1), 16) != _native.crc32c(data[: tail.start()]):
         _refuse("the manifest does not match its checksum", where)
-    try:
-        members = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        _refuse(f"the manifest is no JSON: {error}", where)
-    if not isinstance(members, dict):
-        _refuse("the manifest is no JSON object", where)
-    return members
 
 
-def _read_field(entry: _Reader) -> Field:
-    role = entry.take("role", str)
+def _read_field(entry: Document) -> Field:
+    role = entry.text("role")
     if role in IMAGE_ROLES:
-        return Field(entry.take("name", str), role, formats=tuple(entry.texts("formats")))
-    classes = entry.members.get("classes")
-    return Field(
-        entry.take("name", str),
-        role,
-        type=entry.take("type", str),
-        classes=None if classes is None else tuple(entry.texts("classes")),
-    )
+        return Field(entry.text("name"), role, formats=_read_texts(entry, "formats"))
+    classes = None if entry.members.get("classes") is None else _read_texts(entry, "classes")
+    return Field(entry.text("name"), role, type=entry.text("type"), classes=classes)
 
 
-def _read_format(entry: _Reader) -> FormatCount:
-    share = entry.members.get("share")
-    if isinstance(share, bool) or not isinstance(share, (int, float)):
-        _refuse("'share' is no number", entry.where)
-    counts = (entry.take(name, int) for name in ("samples", "bytes", "kept", "transcoded", "encoded"))
-    return FormatCount(float(share), *counts)
+def _read_texts(entry: Document, name: str) -> tuple[str, ...]:
+    texts = entry.values(name)
+    if not all(isinstance(text, str) for text in texts):
+        raise entry.refusal(f"{name} holds something that is no text", name)
+    return tuple(str(text) for text in texts)
 
 
-def _read_file(entry: _Reader, name: str = "") -> FileEntry:
-    found = FileEntry(entry.take("file", str), entry.take("bytes", int), entry.take("checksum", str))
+def _read_counts(entry: Document, name: str) -> dict[str, int]:
+    counts = entry.child(name)
+    return {key: counts.integer(key) for key in counts.members}
+
+
+def _read_format(entry: Document) -> FormatCount:
+    counts = (entry.integer(name) for name in ("samples", "bytes", "kept", "transcoded", "encoded"))
+    return FormatCount(entry.number("share", minimum=0), *counts)
+
+
+def _read_file(entry: Document, name: str = "") -> FileEntry:
+    found = FileEntry(entry.text("file"), entry.integer("bytes"), entry.text("checksum"))
     fits = found.file == name if name else SHARD_NAME.fullmatch(found.file) is not None
     if not fits or ".." in found.file:
-        _refuse(f"'{found.file}' is no name that a file of a dataset may have", entry.where)
+        raise entry.refusal(f"'{found.file}' is no name that a file of a dataset may have", "file")
     if re.fullmatch(r"crc32c:[0-9a-f]{8}", found.checksum) is None:
-        _refuse(f"'{found.checksum}' is no checksum", entry.where)
+        raise entry.refusal(f"'{found.checksum}' is no checksum", "checksum")
     return found
 
 
-def _read_shard(entry: _Reader) -> ShardEntry:
+def _read_shard(entry: Document) -> ShardEntry:
     found = _read_file(entry)
-    return ShardEntry(found.file, found.bytes, found.checksum, entry.take("format", str), entry.take("records", int))
+    return ShardEntry(found.file, found.bytes, found.checksum, entry.text("format"), entry.integer("records"))
 
 
 def _check(manifest: Manifest, where: str) -> None:
@@ -254,47 +239,9 @@ def _check(manifest: Manifest, where: str) -> None:
         _refuse("there is no field 'image' in front of the other image fields", where)
     if re.fullmatch(r"[0-9a-f]{32}", manifest.identity) is None:
         _refuse(f"identity '{manifest.identity}' is not 32 hexadecimal digits", where)
-    if manifest.lanes < 1:
-        _refuse("there are no lanes", where)
     files = [entry.file for entry in manifest.shards]
     if len(set(files)) != len(files):
         _refuse("a shard is listed twice", where)
-
-
-class _Reader:
-    """Takes members out of an object, of the type they must have."""
-
-    def __init__(self, members: Mapping[str, object], where: str) -> None:
-        self.members = members
-        self.where = where
-
-    def take(self, name: str, kind: type[T]) -> T:
-        value = self.members.get(name)
-        is_negative = kind is int and isinstance(value, int) and value < 0
-        if not isinstance(value, kind) or is_negative or (kind is int and isinstance(value, bool)):
-            _refuse(f"'{name}' is missing, or is not what it must be ({kind.__name__})", self.where)
-        return value
-
-    def entry(self, name: str) -> _Reader:
-        return _Reader(self.take(name, dict), f"{self.where}: {name}")
-
-    def entries(self, name: str) -> list[_Reader]:
-        found = self.take(name, list)
-        if not all(isinstance(entry, dict) for entry in found):
-            _refuse(f"'{name}' holds something that is no object", self.where)
-        return [_Reader(entry, f"{self.where}: {name}[{number}]") for number, entry in enumerate(found)]
-
-    def named(self, name: str) -> dict[str, _Reader]:
-        found = self.take(name, dict)
-        if not all(isinstance(entry, dict) for entry in found.values()):
-            _refuse(f"'{name}' holds something that is no object", self.where)
-        return {key: _Reader(entry, f"{self.where}: {name}.{key}") for key, entry in found.items()}
-
-    def texts(self, name: str) -> list[str]:
-        found = self.take(name, list)
-        if not all(isinstance(text, str) for text in found):
-            _refuse(f"'{name}' holds something that is no text", self.where)
-        return found
 
 
 def _refuse(what: str, where: str, fix: str = "restore the file from a copy, or build the dataset again") -> NoReturn:

@@ -1,0 +1,249 @@
+"""Datasets that are damaged or were written to harm: refused by name, by readers and by verify."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import penstock
+from penstock import _native
+from penstock.build import BuildOptions, build
+from penstock.errors import DatasetError, PenstockError
+from penstock.records import verify
+from penstock.records.manifest import checksum_text
+from tests.dataset_files import make_photos
+
+Members = dict[str, object]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("hostile")
+    make_photos(root / "photos", images=6, width=40, height=30)
+    build(root / "photos", root / "data.pen", mix="weir:fast=0.5,png=0.5", options=BuildOptions(shard_bytes=8192))
+    return root / "data.pen"
+
+
+@pytest.fixture
+def folder(whole: Path, tmp_path: Path) -> Path:
+    shutil.copytree(whole, tmp_path / "data.pen")
+    return tmp_path / "data.pen"
+
+
+def seal(members: Members) -> bytes:
+    """A manifest with these members and the right checksum: what an attacker would write."""
+    members.pop("checksum", None)
+    body = json.dumps(members, indent=2).removesuffix("\n}").encode()
+    return body + f',\n  "checksum": "{checksum_text(_native.crc32c(body))}"\n}}\n'.encode()
+
+
+def change_manifest(folder: Path, change: Callable[[Members], object]) -> None:
+    members = json.loads((folder / "manifest.json").read_bytes())
+    change(members)
+    (folder / "manifest.json").write_bytes(seal(members))
+
+
+def change_index(folder: Path, change: Callable[[pa.Table], pa.Table]) -> None:
+    """Another index, with a manifest that agrees to it."""
+    pq.write_table(change(pq.read_table(folder / "index.parquet")), folder / "index.parquet")
+    data = (folder / "index.parquet").read_bytes()
+    entry = {"file": "index.parquet", "bytes": len(data), "checksum": checksum_text(_native.crc32c(data))}
+    change_manifest(folder, lambda members: members.update(index=entry))
+
+
+def put(table: pa.Table, name: str, row: int, value: object) -> pa.Table:
+    column = table.column(name).to_pylist()
+    column[row] = value
+    return table.set_column(table.schema.names.index(name), name, pa.array(column, table.schema.field(name).type))
+
+
+def shard_entry(members: Members, **changes: object) -> None:
+    shards = members["shards"]
+    assert isinstance(shards, list)
+    shards[0].update(changes)
+
+
+MANIFESTS: dict[str, tuple[Callable[[Members], object], str]] = {
+    "leaves the folder": (lambda m: shard_entry(m, file="shards/../../secret.shard"), "no name that a file"),
+    "absolute path": (lambda m: shard_entry(m, file="/etc/passwd"), "no name that a file"),
+    "other folder": (lambda m: shard_entry(m, file="elsewhere/a.shard"), "no name that a file"),
+    "hidden name": (lambda m: shard_entry(m, file="shards/.a.shard"), "no name that a file"),
+    "index elsewhere": (lambda m: m.update(index={**dict(m["index"]), "file": "../index.parquet"}), "no name"),  # type: ignore[call-overload]
+    "other kind": (lambda m: m.update(kind="cake"), "'cake'"),
+    "later version": (lambda m: m.update(version=2), "version 2"),
+    "no shards": (lambda m: m.pop("shards"), "shards is missing"),
+    "shards no list": (lambda m: m.update(shards={}), "shards"),
+    "negative size": (lambda m: shard_entry(m, bytes=-1), "bytes is -1"),
+    "size no number": (lambda m: shard_entry(m, bytes="many"), "bytes"),
+    "odd checksum": (lambda m: shard_entry(m, checksum="md5:0"), "no checksum"),
+    "shard twice": (lambda m: m.update(shards=[*m["shards"], *m["shards"]]), "listed twice"),  # type: ignore[misc]
+    "no image": (lambda m: m.update(fields=[]), "no field 'image'"),
+    "field twice": (lambda m: m.update(fields=[*m["fields"], *m["fields"]]), "same name"),  # type: ignore[misc]
+    "no lanes": (lambda m: m.update(lanes=0), "lanes"),
+    "odd identity": (lambda m: m.update(identity="x"), "identity"),
+    "wrong number of samples": (lambda m: m.update(num_samples=7), "6 rows, the manifest says 7"),
+}
+
+
+@pytest.mark.parametrize("name", MANIFESTS)
+def test_a_manifest_that_cannot_be_is_refused(folder: Path, name: str) -> None:
+    change, what = MANIFESTS[name]
+    change_manifest(folder, change)
+
+    with pytest.raises(DatasetError, match=re.escape(what)) as caught:
+        penstock.open(folder).locations()
+    assert str(folder) in caught.value.where
+    assert caught.value.fix
+
+
+INDICES: dict[str, tuple[Callable[[pa.Table], pa.Table], str]] = {
+    "beyond the shard": (lambda t: put(t, "image.offset", 2, 2**40), "sample 2, field 'image': does not lie inside"),
+    "negative offset": (lambda t: put(t, "image.offset", 1, -5), "sample 1"),
+    "into the header": (lambda t: put(t, "image.offset", 1, 0), "sample 1"),
+    "overflowing length": (lambda t: put(t, "image.length", 3, 2**63 - 1), "sample 3"),
+    "negative length": (lambda t: put(t, "image.length", 3, -1), "sample 3"),
+    "unknown shard": (lambda t: put(t, "image.shard", 0, "shards/other.shard"), "which the manifest does not list"),
+    "unknown format": (lambda t: put(t, "image.format", 0, "raw"), "which the manifest does not list"),
+    "no image": (lambda t: put(t, "image.shard", 4, None), "sample 4"),
+    "no column": (lambda t: t.drop_columns(["image.checksum"]), "no column 'image.checksum'"),
+}
+
+
+@pytest.mark.parametrize("name", INDICES)
+def test_an_index_that_leads_astray_is_refused(folder: Path, name: str) -> None:
+    change, what = INDICES[name]
+    change_index(folder, change)
+
+    with pytest.raises(DatasetError, match=re.escape(what)):
+        penstock.open(folder).locations()
+
+
+def test_overlapping_records_are_found(folder: Path) -> None:
+    offset = penstock.open(folder).with_format("png")
+    first, second = offset.ids[:2].tolist()
+    change_index(
+        folder,
+        lambda table: (
+            put(table, "image.offset", second, table.column("image.offset")[first].as_py())
+            if table.column("image.shard")[first].as_py() == table.column("image.shard")[second].as_py()
+            else put(table, "image.length", first, table.column("image.length")[first].as_py() + 64)
+        ),
+    )
+
+    assert verify(folder).problems
+
+
+def test_a_manifest_that_is_no_json_is_refused(folder: Path) -> None:
+    body = b'{"kind": [[[['
+    (folder / "manifest.json").write_bytes(body + b"\n")
+    with pytest.raises(DatasetError, match="does not end with its checksum"):
+        penstock.open(folder)
+    tail = f',\n  "checksum": "{checksum_text(_native.crc32c(body))}"\n}}\n'.encode()
+    (folder / "manifest.json").write_bytes(body + tail)
+    with pytest.raises(DatasetError, match="no JSON"):
+        penstock.open(folder)
+
+
+def flip(path: Path, byte: int, bit: int = 0) -> None:
+    data = bytearray(path.read_bytes())
+    data[byte] ^= 1 << bit
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize("place", [0.0, 0.3, 0.7, 0.999])
+@pytest.mark.parametrize("file", ["manifest.json", "index.parquet"])
+def test_a_flipped_bit_in_manifest_or_index_is_named_by_every_reader(folder: Path, file: str, place: float) -> None:
+    flip(folder / file, int(place * (folder / file).stat().st_size), bit=2)
+
+    for read in (lambda: penstock.open(folder).locations(), lambda: verify(folder)):
+        with pytest.raises(DatasetError) as caught:
+            read()
+        assert file in caught.value.where
+
+
+def shard_of(folder: Path) -> tuple[Path, list[int], list[int]]:
+    """A shard with its records: where they begin and end."""
+    dataset = penstock.open(folder)
+    found = dataset.locations()
+    ids = [number for number in range(len(dataset)) if found.shard[number] == 0]
+    ids.sort(key=lambda number: int(found.offset[number]))
+    begins = [int(found.offset[number]) for number in ids]
+    return (
+        dataset.shard_paths()[0],
+        begins,
+        [begin + int(found.length[n]) for begin, n in zip(begins, ids, strict=True)],
+    )
+
+
+@pytest.mark.parametrize("quick", [False, True])
+@pytest.mark.parametrize("byte", [0, 9, 20, 33, 50, 62])
+def test_a_flipped_bit_in_a_header_is_named(folder: Path, byte: int, quick: bool) -> None:
+    path, _, _ = shard_of(folder)
+    flip(path, byte)
+
+    (problem,) = verify(folder, quick=quick).problems
+
+    assert problem.file == f"shards/{path.name}"
+    assert "header" in problem.what or "begin as a shard" in problem.what
+
+
+@pytest.mark.parametrize("quick", [False, True])
+def test_a_flipped_bit_in_padding_is_named(folder: Path, quick: bool) -> None:
+    path, _, ends = shard_of(folder)
+    for byte in (ends[0], path.stat().st_size - 1):
+        flip(path, byte)
+        (problem,) = verify(folder, quick=quick).problems
+        assert (problem.file, problem.byte) == (f"shards/{path.name}", byte)
+        assert "padding" in problem.what
+        flip(path, byte)
+    assert verify(folder).problems == ()
+
+
+def test_a_flipped_bit_in_a_record_is_named_by_verify_and_by_readers(folder: Path) -> None:
+    path, begins, ends = shard_of(folder)
+    dataset = penstock.open(folder)
+    key = next(
+        dataset[i]["key"]
+        for i in range(len(dataset))
+        if dataset.locations().shard[i] == 0 and dataset.locations().offset[i] == begins[-1]
+    )
+    flip(path, (begins[-1] + ends[-1]) // 2, bit=5)
+
+    for quick in (True, False):
+        (problem,) = verify(folder, quick=quick).problems
+        assert (problem.file, problem.key, problem.byte) == (f"shards/{path.name}", key, begins[-1])
+    with pytest.raises(DatasetError, match="does not match its checksum") as caught:
+        list(dataset)
+    assert path.name in caught.value.where
+
+
+def test_a_missing_a_short_and_a_foreign_shard_are_named(folder: Path, whole: Path) -> None:
+    shards = sorted((folder / "shards").iterdir())
+    shards[0].unlink()
+    shards[1].write_bytes(shards[1].read_bytes()[:-4096])
+    (folder / "shards" / "extra.shard").write_bytes(b"x")
+
+    told = {problem.file: problem.what for problem in verify(folder, quick=True).problems if problem.key is None}
+
+    assert "could not open" in told[f"shards/{shards[0].name}"]
+    assert "bytes, the manifest says" in told[f"shards/{shards[1].name}"]
+    assert "does not list" in told["shards/extra.shard"]
+
+
+def test_every_error_says_what_where_and_how_to_fix_it(folder: Path) -> None:
+    for path in sorted(folder.rglob("*.*")):
+        content = path.read_bytes()
+        path.write_bytes(content[: len(content) // 2])
+        with pytest.raises(PenstockError) as caught:
+            list(penstock.open(folder))
+        assert caught.value.what, path
+        assert caught.value.where, path
+        assert caught.value.fix, path
+        path.write_bytes(content)
