@@ -1,0 +1,188 @@
+"""Liquid's invariants I1 to I12, policy by policy, on counted reads; the table in the guide says the same.
+
+I13 (pixels) is the loader's and I14 (the profiler) the planner's: their tests are there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from penstock.order import Order, Share
+from penstock.order.caches import CACHES, Traffic, open_cache
+from tests.import_graph import ROOT
+
+NUM_SAMPLES, BATCH_SIZE, NUM_EPOCHS, PART = 2400, 48, 24, 0.3
+FORMATS = np.arange(NUM_SAMPLES) % 20 // 11 + (np.arange(NUM_SAMPLES) % 20 >= 17)
+PAGE = ROOT / "docs" / "guide" / "order.md"
+
+Sizes = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Run:
+    """Some epochs of a cache, from a cold start on."""
+
+    name: str
+    sizes: Sizes
+    capacity_bytes: int
+    epochs: tuple[Traffic, ...]
+
+    @property
+    def warm(self) -> tuple[Traffic, ...]:
+        return self.epochs[1:]
+
+
+@cache
+def run(name: str, part: float = PART, seed: int = 1) -> Run:
+    sizes = np.random.default_rng(0).lognormal(9, 0.4, NUM_SAMPLES).astype(np.int64)
+    capacity_bytes = int(sizes.sum() * part)
+    opened = open_cache(name, Share(Order(FORMATS, seed=seed), BATCH_SIZE), sizes, capacity_bytes)
+    return Run(name, sizes, capacity_bytes, tuple(opened.epoch(epoch) for epoch in range(NUM_EPOCHS)))
+
+
+def per_batch(traffic: Traffic) -> npt.NDArray[np.int64]:
+    """How many samples of each format each batch has."""
+    batches = np.repeat(np.arange(traffic.num_batches), np.diff(traffic.starts))
+    return np.bincount(batches * 3 + FORMATS[traffic.ids], minlength=traffic.num_batches * 3).reshape(-1, 3)
+
+
+def once_per_epoch(run: Run) -> bool:
+    return all((np.sort(traffic.ids) == np.arange(NUM_SAMPLES)).all() for traffic in run.epochs)
+
+
+def mix_within_one(run: Run) -> bool:
+    exact = np.bincount(FORMATS) / NUM_SAMPLES * BATCH_SIZE
+    off = [per_batch(traffic) - exact for traffic in run.epochs]
+    return all(np.abs(some).max() <= 1 + 1e-9 and np.abs(some.cumsum(axis=0)).max() < 1 for some in off)
+
+
+def constant_reads(run: Run) -> bool:
+    return all(np.ptp(traffic.reads_per_batch) <= 4 for traffic in run.warm)  # ± 2, by rounding of three formats
+
+
+def hits_are_what_was_kept(run: Run) -> bool:
+    kept = [int(traffic.keeps.sum()) for traffic in run.epochs]
+    return [int(traffic.hits.sum()) for traffic in run.warm] == kept[:-1]
+
+
+def reads_are_what_was_absent(run: Run) -> bool:
+    return all(
+        sorted(after.reads[0]) == sorted(set(range(NUM_SAMPLES)) - set(before.ids[before.keeps]))
+        for before, after in zip(run.epochs, run.warm, strict=False)
+    )
+
+
+def regions_pass_over(run: Run) -> bool:
+    """What is left of this epoch's region shrinks as the next one's grows, batch by batch, at a constant pace."""
+    for traffic in run.warm:
+        kept = np.concatenate([[0], np.cumsum(traffic.keeps)])[traffic.starts]
+        pace = np.linspace(0, kept[-1], len(kept))
+        if np.abs(kept - pace).max() > 3:
+            return False
+    return True
+
+
+def constant_memory(run: Run) -> bool:
+    for traffic in run.warm:
+        kept = np.concatenate([[0], np.cumsum(traffic.keeps)])[traffic.starts]
+        used = np.concatenate([[0], np.cumsum(np.ones(NUM_SAMPLES, int))])[traffic.starts]
+        read = traffic.reads[1] if traffic.ahead else np.concatenate([[0], np.cumsum(~traffic.hits)])[traffic.starts]
+        resident = int(traffic.hits.sum()) + read - used + kept
+        if np.ptp(resident) > 3:
+            return False
+    return True
+
+
+def retained_at_random(run: Run) -> bool:
+    """How often each sample is kept varies as much as if every epoch chose anew."""
+    kept = np.zeros((len(run.warm), NUM_SAMPLES))
+    for row, traffic in zip(kept, run.warm, strict=True):
+        row[traffic.ids[traffic.keeps]] = 1
+    chance = kept.mean(axis=1)
+    return bool(0.85 < kept.sum(axis=0).var() / (chance * (1 - chance)).sum() < 1.15)
+
+
+def next_epoch_starts_with_what_was_kept(run: Run) -> bool:
+    return all(
+        set(after.ids[after.hits]) == set(before.ids[before.keeps])
+        and before.resident_bytes[-1] == after.resident_bytes[0]
+        for before, after in zip(run.epochs, run.warm, strict=False)
+    )
+
+
+def reads_in_the_order_of_the_disk(run: Run) -> bool:
+    return all(
+        (np.diff(traffic.reads[0][FORMATS[traffic.reads[0]] == number]) > 0).all()
+        for traffic in run.epochs
+        for number in range(3)
+    )
+
+
+def seeds_decide(run: Run) -> bool:
+    again, other = (_fresh(run.name, seed) for seed in (1, 2))
+    return bool((again == run.epochs[1].ids).all()) and not bool((other == run.epochs[1].ids).all())
+
+
+def _fresh(name: str, seed: int) -> npt.NDArray[np.int64]:
+    share = Share(Order(FORMATS, seed=seed), BATCH_SIZE)
+    first = run(name)
+    opened = open_cache(name, share, first.sizes, first.capacity_bytes)
+    opened.epoch(0)
+    return opened.epoch(1).ids
+
+
+def ends_of_the_scale(measured: Run) -> bool:
+    none, everything = run(measured.name, 0.0), run(measured.name, 1.0)
+    return all(len(traffic.reads[0]) == NUM_SAMPLES for traffic in none.epochs) and all(
+        len(traffic.reads[0]) == 0 for traffic in everything.warm
+    )
+
+
+CHECKS: dict[str, Callable[[Run], bool]] = {
+    "I1": once_per_epoch,
+    "I2": mix_within_one,
+    "I3": constant_reads,
+    "I4": hits_are_what_was_kept,
+    "I5": reads_are_what_was_absent,
+    "I6": regions_pass_over,
+    "I7": constant_memory,
+    "I8": retained_at_random,
+    "I9": next_epoch_starts_with_what_was_kept,
+    "I10": reads_in_the_order_of_the_disk,
+    "I11": seeds_decide,
+    "I12": ends_of_the_scale,
+}
+
+
+def table_of_the_guide() -> dict[tuple[str, str], str]:
+    """Invariant and policy → what the page says."""
+    rows = re.findall(r"^\| (I\d+) \|[^|]*\|(.*)\|$", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return {
+        (invariant, name): cell.strip()
+        for invariant, cells in rows
+        for name, cell in zip(CACHES, cells.split("|"), strict=True)
+    }
+
+
+TABLE = table_of_the_guide()
+
+
+def test_the_guide_has_every_invariant() -> None:
+    assert {invariant for invariant, _ in TABLE} == {f"I{number}" for number in range(1, 15)}
+
+
+@pytest.mark.parametrize(("invariant", "name"), [key for key, cell in TABLE.items() if cell in ("yes", "no")])
+def test_the_guide_says_what_holds(invariant: str, name: str) -> None:
+    assert CHECKS[invariant](run(name)) == (TABLE[invariant, name] == "yes")
+
+
+@pytest.mark.parametrize("name", CACHES)
+def test_the_capacity_is_never_exceeded(name: str) -> None:
+    assert all(traffic.peak_bytes <= run(name).capacity_bytes for traffic in run(name).epochs)
