@@ -1,5 +1,6 @@
 // One tile of Weir: three bytes of shape, then the tile. Whatever the bytes are, every SIMD path gives the same pixels
-// or refuses, whatever lies behind the tile, and writes nothing beside the pixels.
+// or refuses, whatever lies behind the tile, and writes nothing beside the pixels. A corner of a tile that decodes
+// equals the crop.
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -37,12 +38,14 @@ std::vector<std::uint8_t> pixels_of(Target& target) {
     return pixels;
 }
 
-// The pixels on the active path, or nothing if the tile is refused. `filler` is behind the tile.
-std::optional<std::vector<std::uint8_t>> decode(ByteView tile, const weir::TileShape& shape, std::uint8_t filler) {
+// The pixels of the top left corner (`shape.width` and `rows` may be less than the tile has) on the active path, or
+// nothing if the tile is refused. `filler` is behind the tile.
+std::optional<std::vector<std::uint8_t>> decode(ByteView tile, const weir::TileShape& shape, std::uint32_t rows,
+                                                std::uint8_t filler) {
     std::vector<std::uint8_t> padded(tile.begin(), tile.end());
     padded.resize(tile.size() + weir::kTileSlack, filler);
-    Target target({shape.height, shape.width, shape.channels, shape.sample_bytes}, filler);
-    weir::TileJob job{shape, {}, target.view().data, target.view().row_stride};
+    Target target({rows, shape.width, shape.channels, shape.sample_bytes}, filler);
+    weir::TileJob job{shape, {}, target.view().data, target.view().row_stride, rows};
     if (weir::parse_tile(ByteView(padded).first(tile.size()), shape, job.parts) != weir::TileFault::none) {
         return std::nullopt;
     }
@@ -56,6 +59,16 @@ std::optional<std::vector<std::uint8_t>> decode(ByteView tile, const weir::TileS
     return pixels_of(target);
 }
 
+std::vector<std::uint8_t> crop(const std::vector<std::uint8_t>& pixels, const weir::TileShape& whole,
+                               std::uint32_t rows, std::uint32_t columns) {
+    std::vector<std::uint8_t> part;
+    for (std::uint32_t y = 0; y < rows; ++y) {
+        const auto row = pixels.begin() + static_cast<std::ptrdiff_t>(y * whole.width * whole.pixel_bytes());
+        part.insert(part.end(), row, row + static_cast<std::ptrdiff_t>(columns * whole.pixel_bytes()));
+    }
+    return part;
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
@@ -65,13 +78,20 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     weir::TileParts parts;
     if (weir::parse_tile(tile, shape, parts) != weir::TileFault::none) return 0;
     force_simd_path(SimdPath::portable);
-    const auto expected = decode(tile, shape, kFillers[0]);
+    const auto expected = decode(tile, shape, shape.height, kFillers[0]);
+    Draw draw(tile);
+    const std::uint32_t rows = 1 + draw.below(shape.height);
+    weir::TileShape narrow = shape;
+    narrow.width = static_cast<std::uint8_t>(1 + draw.below(shape.width));
     for (const SimdPath path : simd_paths()) {
         force_simd_path(path);
         for (const std::uint8_t filler : kFillers) {
-            const auto found = decode(tile, shape, filler);
+            const auto found = decode(tile, shape, shape.height, filler);
             if (found.has_value() != expected.has_value()) fail("one SIMD path refuses what another accepts");
             if (found != expected) fail("a path, or what lies behind the tile, changes pixels");
+            const auto corner = decode(tile, narrow, rows, filler);
+            if (expected && corner != crop(*expected, shape, rows, narrow.width))
+                fail("a corner differs from the crop");
         }
     }
     return 0;
