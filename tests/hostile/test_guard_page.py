@@ -85,6 +85,21 @@ def check_output(data: bytes, expected: Pixels) -> None:
 
 
 @every_path
+@pytest.mark.parametrize("format_text", ["weir:fast", "weir:dense", "l3"])
+def test_nothing_beyond_the_output_of_a_region_is_written(format_text: str) -> None:
+    rng = np.random.default_rng(3)
+    pixels = images.photo(130, 140, 3)
+    data = penstock.encode(pixels, format_text)
+    for at_end in (True, False) * 15:
+        y, x = int(rng.integers(130)), int(rng.integers(140))
+        height, width = int(rng.integers(1, 131 - y)), int(rng.integers(1, 141 - x))
+        with guarded(height * width * 3, at_end=at_end) as memory:
+            out = memory.reshape(height, width, 3)
+            penstock.decode(data, region=(y, x, height, width), out=out)
+            np.testing.assert_array_equal(out, pixels[y : y + height, x : x + width])
+
+
+@every_path
 @pytest.mark.parametrize("format_text", ["weir:fast", "weir:dense", "l3", "png"])
 def test_nothing_beyond_the_pixels_is_read_by_an_encoder(format_text: str) -> None:
     for channels in (1, 2, 3, 4):
