@@ -107,24 +107,19 @@ class Loader:
         self._rest = Rest(self._chain.rest, options.num_threads) if self._chain.rest else None
 
     def __iter__(self) -> Iterator[Any]:
-        """Start the next epoch, or go on where a loaded state stands."""
-        self._abandon()
-        start = self._next
-        with explained():
-            self._delivery = Delivery(
-                self._pipeline,
-                self._samples,
-                self._order,
-                self._batches(start.delivered),
-                start.epoch,
-                self._budget.depth,
-                self._log,
-                self._progress,
-            )
-        self._delivered = start.delivered
-        # What comes after a break is the next epoch, unless a state is loaded.
-        self._next = start.after(start.num_samples)
-        return self._run(self._delivery)
+        """Start the next epoch, or go on where a loaded state stands. Which one is decided with the first batch."""
+        delivery = self._start()
+        names = self._as_tuple
+        try:
+            for batch, delivered in self._ahead(self._deliver(delivery)):
+                if delivery is not self._delivery:
+                    return  # another iteration has begun
+                self._delivered = delivered
+                yield batch if names is None else tuple(batch[name] for name in names)
+        finally:
+            delivery.cancel()
+        if delivery is self._delivery:
+            self._delivery = None
 
     def __len__(self) -> int:
         """Batches of a whole epoch, the same on every rank."""
@@ -166,11 +161,9 @@ class Loader:
         return Sampler(self)
 
     def set_epoch(self, epoch: int) -> None:
-        """Let the next `iter()` start this epoch. One that a loaded state stands in goes on where it is."""
-        if self._delivery is None and self._next.epoch == epoch:
-            return
-        self._abandon()
-        self._next = State.of(self._order, epoch, 0, self._samples.fingerprint)
+        """Let the next iteration be of this epoch. One that a loaded state stands in goes on where it is."""
+        if self._next.epoch != epoch:
+            self._next = State.of(self._order, epoch, 0, self._samples.fingerprint)
 
     def state_dict(self) -> dict[str, object]:
         """Where the loader stands, as a small JSON object: batches handed out count, those read ahead do not.
@@ -198,15 +191,24 @@ class Loader:
         self._abandon()
         self._pipeline.close()
 
-    def _run(self, delivery: Delivery) -> Iterator[Any]:
-        names = self._as_tuple
-        for batch, delivered in self._ahead(self._deliver(delivery)):
-            if delivery is not self._delivery:
-                return  # another `iter()` has begun
-            self._delivered = delivered
-            yield batch if names is None else tuple(batch[name] for name in names)
-        if delivery is self._delivery:
-            self._delivery = None
+    def _start(self) -> Delivery:
+        self._abandon()
+        start = self._next
+        with explained():
+            self._delivery = Delivery(
+                self._pipeline,
+                self._samples,
+                self._order,
+                self._batches(start.delivered),
+                start.epoch,
+                self._budget.depth,
+                self._log,
+                self._progress,
+            )
+        self._delivered = start.delivered
+        # What comes after a break is the next epoch, unless a state is loaded.
+        self._next = start.after(start.num_samples)
+        return self._delivery
 
     def _deliver(self, delivery: Delivery) -> Iterator[tuple[BatchDict, int]]:
         """Finished batches, each with how many samples of the epoch are out once it is."""

@@ -74,6 +74,21 @@ def test_an_epoch_can_be_left_and_the_next_one_starts(folder: Path) -> None:
         assert contents(loader) == second
 
 
+def test_the_epoch_is_decided_with_the_first_batch(folder: Path) -> None:
+    with Loader(folder, batch_size=4, seed=1) as loader:
+        iter(loader)  # as Lightning does, before it sets the epoch
+        batches = iter(loader)
+        loader.sampler.set_epoch(3)
+        first = next(batches)["id"].tolist()
+        assert loader.epoch == 3
+        loader.sampler.set_epoch(7)
+        assert len(list(batches)) == 12
+        assert loader.epoch == 7
+    with Loader(folder, batch_size=4, seed=1) as loader:
+        loader.set_epoch(3)
+        assert next(iter(loader))["id"].tolist() == first
+
+
 def test_held_batches_stay_as_they_were(folder: Path, pixels: Pixels) -> None:
     loader = Loader(folder, batch_size=3)
     batches = [*loader, *loader]

@@ -1,0 +1,192 @@
+"""How fast does the loader load, next to those a user would take instead?
+
+python -m bench.loader [--job train224|full] [--rounds 5] [--limit 100] [--peers DIR] [--only NAME,…] [--record]
+
+Every contender is a process of its own that loads an epoch when it is told to; they take turns, so that all meet the
+same noise. Everything is in the page cache, and every contender has loaded one epoch before it is timed. Peers with
+an environment of their own are found as DIR/NAME/bin/python (bench/README.md says how to make them).
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from bench.circumstances import busy_seconds, commit_text
+from bench.corpus import files_of
+from bench.timing import RESULTS, Session, arguments
+from penstock import _native
+from penstock.build import build
+from penstock.machine import cpu_model
+
+ROOT = Path(__file__).parents[1]
+COPIES = 4  # of the images, by links: an epoch that ends at once would measure its end
+MEAN_LEVELS = 12.0  # contenders whose first batches differ more do not do the same job
+
+
+@dataclass
+class Contender:
+    """How a contender is started, and what it answered."""
+
+    name: str
+    module: str
+    variant: str = ""
+    mix: str = ""
+    """Of the dataset it loads; empty for the folder of images."""
+    environment: str = ""
+    ready: dict[str, Any] = field(default_factory=dict)
+    rounds: list[dict[str, float]] = field(default_factory=list)
+
+    @property
+    def images_per_second(self) -> float:
+        """Median over the rounds, by the clock."""
+        return statistics.median(found["num_images"] / found["wall_seconds"] for found in self.rounds)
+
+    @property
+    def images_per_cpu_second(self) -> float:
+        """Best over the rounds: a neighbour only ever adds CPU time."""
+        return max(found["num_images"] / found["cpu_seconds"] for found in self.rounds)
+
+
+JOBS = {
+    "train224": [
+        Contender("penstock, JPEG folder, exact", "ours", "exact"),
+        Contender("penstock, JPEG folder, approximate", "ours", "approximate"),
+        Contender("penstock, raw", "ours", mix="raw=1"),
+        Contender("penstock, weir:fast", "ours", mix="weir:fast=1"),
+        Contender("torch DataLoader + Pillow", "torch_dataloader", "pil"),
+        Contender("torch DataLoader + simplejpeg", "torch_dataloader", "simplejpeg"),
+        Contender("tf.data, default (no antialiasing)", "tfdata", "default", environment="tf"),
+        Contender("tf.data, accurate + antialias", "tfdata", "accurate", environment="tf"),
+        Contender("DALI, CPU", "dali", environment="dali"),
+        Contender("FFCV, raw", "ffcv_beton", environment="ffcv"),
+    ],
+    "full": [
+        Contender("penstock, weir:fast", "ours", mix="weir:fast=1"),
+        Contender("penstock, PNG folder", "ours"),
+        Contender("torch DataLoader + Pillow", "torch_dataloader", "pil"),
+    ],
+}
+CORPORA = {"train224": ("imagenet", 256), "full": ("cityscapes", 32)}
+
+
+def main() -> None:
+    """Run, print, and append to bench/results if asked to."""
+    parser = arguments("How fast does the loader load, next to those a user would take instead?")
+    parser.set_defaults(rounds=5)
+    parser.add_argument("--job", choices=list(JOBS), default="train224")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--peers", type=Path, default=ROOT.parent / "peers", help="environments of peers")
+    parser.add_argument("--only", default="", help="names, or beginnings of names, separated by commas")
+    options = parser.parse_args()
+    corpus, batch_size = CORPORA[options.job]
+    chosen = [one for one in JOBS[options.job] if any(one.name.startswith(word) for word in options.only.split(","))]
+    with tempfile.TemporaryDirectory(prefix="penstock-bench-") as work, ExitStack() as stack:
+        folder = linked_copies(files_of(corpus, options.limit), Path(work) / "images")
+        session = Session("loader", "How fast does the loader load?", corpus, COPIES * len(list(folder.iterdir())))
+        stack.enter_context(session)
+        common = ["--job", options.job, "--threads", str(options.threads), "--batch-size", str(batch_size)]
+        running = {one.name: start(one, folder, Path(work), common, options.peers) for one in chosen}
+        alive = [one for one in chosen if (process := running[one.name]) and stack.enter_context(process)]
+        load = run_rounds(alive, running, options.rounds)
+        report(alive, options.job, corpus, load, record=options.record, threads=options.threads)
+        for one in alive:
+            running[one.name].stdin.close()  # type: ignore[union-attr]
+
+
+def linked_copies(files: list[Path], folder: Path) -> Path:
+    """A folder of links to the files, each several times."""
+    for copy in range(COPIES):
+        for index, file in enumerate(files):
+            place = folder / f"copy{copy}"
+            place.mkdir(parents=True, exist_ok=True)
+            (place / f"{index:05d}{file.suffix}").symlink_to(file)
+    return folder
+
+
+def start(one: Contender, folder: Path, work: Path, common: list[str], peers: Path) -> subprocess.Popen[str] | None:
+    """Start a contender and wait until it is warm; None, and a word, if it cannot run here."""
+    python = peers / one.environment / "bin" / "python" if one.environment else Path(sys.executable)
+    if shutil.which(python) is None:
+        print(f"left out: {one.name} ({python} is missing; bench/README.md says how to make it)", file=sys.stderr)
+        return None
+    source = dataset_of(folder, work, one.mix) if one.mix else folder
+    command = [str(python), "-m", f"bench.peers.{one.module}", "--source", str(source), *common]
+    command += ["--variant", one.variant] if one.variant else []
+    process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    answer = process.stdout.readline()
+    if not answer:
+        print(f"left out: {one.name} (it ended with {process.wait()})", file=sys.stderr)
+        return None
+    one.ready = json.loads(answer)
+    return process
+
+
+def dataset_of(folder: Path, work: Path, mix: str) -> Path:
+    """The images as a dataset of one format, built once."""
+    path = work / f"{mix.partition('=')[0].replace(':', '-')}.pen"
+    if not path.exists():
+        build(folder, path, mix=mix)
+    return path
+
+
+def run_rounds(alive: list[Contender], running: dict[str, Any], rounds: int) -> float:
+    """Let all take turns; gives the cores that others used meanwhile."""
+    levels = [one.ready["level"] for one in alive]
+    if max(levels) - min(levels) > MEAN_LEVELS:
+        sys.exit(f"contenders do not do the same job: mean levels {levels}")
+    busy, began, own = busy_seconds(), time.perf_counter(), 0.0
+    order = list(alive)
+    for _ in range(rounds):
+        for one in order:
+            process = running[one.name]
+            process.stdin.write("epoch\n")
+            process.stdin.flush()
+            found = json.loads(process.stdout.readline())
+            one.rounds.append(found)
+            own += found["cpu_seconds"]
+        order.append(order.pop(0))
+    return max(0.0, (busy_seconds() - busy - own) / (time.perf_counter() - began))
+
+
+def report(alive: list[Contender], job: str, corpus: str, load: float, *, record: bool, threads: int) -> None:
+    """A line per contender."""
+    print(f"{job}, {corpus}, {threads} threads, {_native.simd_path()}, foreign load {load:.2f} cores")
+    for one in sorted(alive, key=lambda one: -one.images_per_second):
+        print(
+            f"  {one.name:<36} {one.images_per_second:8.0f} images/s  {one.images_per_cpu_second:7.0f} per CPU second  "
+            f"first batch {one.ready['first_batch_seconds']:.2f} s"
+        )
+        if record:
+            line = {
+                "question": f"How fast does the loader load? ({job})",
+                "contender": one.name,
+                "images_per_second": one.images_per_second,
+                "images_per_cpu_second": one.images_per_cpu_second,
+                "rounds": one.rounds,
+                "ready": one.ready,
+                "corpus": corpus,
+                "threads": threads,
+                "commit": commit_text(),
+                "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+                "cpu": cpu_model(),
+                "simd": _native.simd_path(),
+                "foreign_cores": round(load, 3),
+            }
+            with (RESULTS / "loader.jsonl").open("a") as file:
+                file.write(json.dumps(line, allow_nan=False) + "\n")
+
+
+if __name__ == "__main__":
+    main()
