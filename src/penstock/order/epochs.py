@@ -69,6 +69,15 @@ class Order:
         members = [self.selection[self.formats == number] for number in np.unique(self.formats)]
         return Lanes(members, self.lanes, self.seed, self.window)
 
+    @property
+    def reads_runs(self) -> bool:
+        """Whether neighbouring records are meant to be read together."""
+        return self.shuffle and self.window is not None and self.window.run > 1
+
+    def run_of_sample(self, num_samples: int) -> Indices:
+        """The run of every sample of the dataset, as a number; samples outside of the selection have 0."""
+        return self.dealt.run_of_sample(num_samples)
+
     @cached_property
     def fingerprint(self) -> str:
         """A digest of the selected samples and their formats: another selection or mix has another order."""

@@ -71,6 +71,17 @@ class Lanes:
         in_turn[self._steps_by_format(epoch, lane, edges)] = samples
         return in_turn
 
+    def run_of_sample(self, num_samples: int) -> Indices:
+        """The run of every sample, as a number; a lane without a window has runs of one sample."""
+        length = self.window.run if self.window else 1
+        runs = np.zeros(num_samples, np.int64)
+        num_runs = 0
+        for lane in range(self.num_lanes):
+            for begin, end in pairwise(self._edges(lane).tolist()):
+                runs[self._dealt[lane, begin:end]] = num_runs + np.arange(end - begin) // length
+                num_runs += -(-(end - begin) // length)
+        return runs
+
     def _edges(self, lane: int) -> Indices:
         """Where in a lane's column each format begins, and where the last one ends."""
         edges: Indices = np.maximum((self.bounds - lane + self.num_lanes - 1) // self.num_lanes, 0)

@@ -49,5 +49,6 @@ class PlainArena:
 
     def _check_bytes(self, traffic: Traffic, batch: int) -> None:
         resident_bytes = sum(int(self._sizes[sample]) for sample in self.resident)
-        assert resident_bytes == traffic.resident_bytes[batch], "the cache misjudges what is in memory"
-        assert resident_bytes <= self._capacity_bytes, "the capacity is exceeded"
+        open_bytes = 0 if traffic.open_bytes is None else traffic.open_bytes[batch]
+        assert resident_bytes == traffic.resident_bytes[batch] + open_bytes, "the cache misjudges what is in memory"
+        assert traffic.resident_bytes[batch] <= self._capacity_bytes, "the capacity is exceeded"

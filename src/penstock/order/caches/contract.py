@@ -39,10 +39,12 @@ class Traffic:
     """Slots that would be hits, had the cache not been restarted."""
     ahead: tuple[Indices, Indices] | None = None
     """Where records are read before the batch that uses them: (ids, starts). All of them go through memory."""
+    open_bytes: Indices | None = None
+    """Beside `resident_bytes`: what is read and still waits for its batch, where a window reads whole runs."""
 
     @property
     def peak_bytes(self) -> int:
-        """The most that is ever in memory. A batch's own reads are in flight until its drops are freed."""
+        """The most that the cache ever holds. A batch's own reads are in flight until its drops are freed."""
         return int(self.resident_bytes.max())
 
     @property

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from penstock.order.caches.contract import Cache, Flags, Traffic, formats_by_id, occupancy
 from penstock.order.caches.quota import ONE, Slots, trim
+from penstock.order.caches.runs import RunSlots
 from penstock.order.permutation import Indices
 from penstock.order.share import Share
 
@@ -28,7 +29,8 @@ GOOD_ENOUGH = 0.998  # of the capacity: a search that comes so close stops
 class RollingCache(Cache):
     """Keeps the same share of every batch, the largest whose peak fits `capacity_bytes`.
 
-    `favour` may give each format's share relative to the others, as a plan does; all are 1 if absent.
+    `favour` may give each format's share relative to the others, as a plan does; all are 1 if absent. Where the order
+    has a window, whole runs are kept, and hits are constant over many batches instead of in each.
     """
 
     def __init__(
@@ -44,6 +46,7 @@ class RollingCache(Cache):
         self._formats = formats_by_id(share, len(sizes))
         num_formats = int(self._formats.max(initial=0)) + 1
         self._favour = np.ones(num_formats) if favour is None else np.asarray(favour, np.float64)
+        self._run_of_sample = share.order.run_of_sample(len(sizes)) if share.order.reads_runs else None
         self._target = 0
         self._coming: _Coming | None = None
         self._resident = np.zeros(len(sizes), bool)
@@ -122,7 +125,8 @@ class RollingCache(Cache):
         return wanted
 
     def _slots(self, epoch: int, start: int = 0) -> Slots:
-        return Slots.of(self._share.schedule(epoch, start).stretch(), self._formats, len(self._favour))
+        slots = Slots.of(self._share.schedule(epoch, start).stretch(), self._formats, len(self._favour))
+        return slots if self._run_of_sample is None else RunSlots.by_run(slots, self._run_of_sample)
 
     def _first(self, slots: Slots, kept: int) -> Flags:
         return slots.first(np.minimum(np.round(kept * self._favour), ONE).astype(np.int64))

@@ -11,6 +11,7 @@ from penstock.order.caches.liquid import LiquidCache
 from penstock.order.caches.pinned import PinnedCache
 from penstock.order.caches.plain import NoCache, SystemCache
 from penstock.order.caches.rolling import RollingCache
+from penstock.order.caches.runs import WindowedCache
 from penstock.order.share import Share
 
 CACHES = ("rolling", "pinned", "liquid", "system", "none")
@@ -34,6 +35,13 @@ def open_cache(name: str, share: Share, sizes: npt.NDArray[np.integer], capacity
         )
     if capacity_bytes < 0:
         raise ArgumentError(f"a capacity of {capacity_bytes} bytes", fix="give 0 or more", code=100)
+    cache = _open(name, share, sizes, capacity_bytes)
+    if share.order.reads_runs and name != "liquid":
+        return WindowedCache(cache, share.order.run_of_sample(len(sizes)), sizes)
+    return cache
+
+
+def _open(name: str, share: Share, sizes: npt.NDArray[np.integer], capacity_bytes: int) -> Cache:
     if name == "rolling":
         return RollingCache(share, sizes, capacity_bytes)
     if name == "pinned":

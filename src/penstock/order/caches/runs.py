@@ -1,0 +1,72 @@
+"""Caches over windows: whole runs of neighbouring records are read, kept and dropped, instead of single records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from penstock.order.caches.contract import Cache, Flags, Traffic
+from penstock.order.caches.quota import ONE, Slots
+from penstock.order.permutation import Indices
+
+
+@dataclass(frozen=True)
+class RunSlots(Slots):
+    """Slots of which a share is taken by runs: each in or out as a whole, evenly in the order in which they begin."""
+
+    runs: Indices
+    """The run of each slot, numbered as they begin."""
+
+    @classmethod
+    def by_run(cls, slots: Slots, run_of_sample: Indices) -> RunSlots:
+        """The same slots; `run_of_sample` has the run of every sample of the dataset."""
+        _, first, inverse = np.unique(run_of_sample[slots.ids], return_index=True, return_inverse=True)
+        turn = np.empty(len(first), np.int64)
+        turn[np.argsort(first)] = np.arange(len(first))
+        return cls(**vars(slots), runs=turn[inverse])
+
+    def first(self, shares: Indices) -> Flags:
+        """The slots of every so many-th run, of each format apart."""
+        num_runs = int(self.runs.max(initial=-1)) + 1
+        formats = np.zeros(num_runs, np.int64)
+        formats[self.runs] = self.cells % self.num_formats
+        taken = np.zeros(num_runs, bool)
+        for number, share in enumerate(shares.tolist()):
+            of_format = np.flatnonzero(formats == number)
+            owed = np.arange(1, len(of_format) + 1) * share // ONE
+            taken[of_format] = np.diff(owed, prepend=0) > 0
+        first: Flags = taken[self.runs]
+        return first
+
+
+class WindowedCache(Cache):
+    """A cache whose misses are read run by run, when the first sample of a run is due."""
+
+    def __init__(self, cache: Cache, run_of_sample: Indices, sizes: npt.NDArray[np.integer]) -> None:
+        self.buffered = cache.buffered
+        self._cache = cache
+        self._run_of_sample = run_of_sample
+        self._sizes = np.asarray(sizes, np.int64)
+
+    def epoch(self, epoch: int, start: int = 0) -> Traffic:
+        """The inner cache's epoch, with its reads gathered into runs."""
+        traffic = self._cache.epoch(epoch, start)
+        misses = np.flatnonzero(~traffic.hits)
+        batches = np.searchsorted(traffic.starts, misses, side="right") - 1
+        _, first, inverse = np.unique(self._run_of_sample[traffic.ids[misses]], return_index=True, return_inverse=True)
+        begins = batches[first][inverse]
+
+        in_turn = np.lexsort((traffic.ids[misses], first[inverse], begins))
+        starts = np.concatenate([[0], np.cumsum(np.bincount(begins, minlength=traffic.num_batches))])
+        sizes = self._sizes[traffic.ids[misses]]
+        opened, used = (_per_batch(some, sizes, traffic.num_batches) for some in (begins, batches))
+        open_bytes = np.concatenate([[0], np.cumsum(opened - used)])
+        return replace(traffic, ahead=(traffic.ids[misses][in_turn], starts), open_bytes=open_bytes)
+
+
+def _per_batch(batches: Indices, sizes: Indices, num_batches: int) -> Indices:
+    total = np.zeros(num_batches, np.int64)
+    np.add.at(total, batches, sizes)
+    return total
