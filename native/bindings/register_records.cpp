@@ -84,7 +84,7 @@ Building build_shards(ThreadPool& pool, const FilesHandle& handle, const Column<
                       const std::vector<FieldColumns>& fields,
                       const std::tuple<nb::bytes, nb::bytes, std::string>& names,
                       const std::tuple<std::uint32_t, std::uint64_t, nb::bytes>& shards, bool skip_errors,
-                      bool keep_source) {
+                      bool keep_source, bool durable) {
     ShardBuild build;
     build.files = handle.files;
     build.ids.assign(ids.data(), ids.data() + ids.size());
@@ -99,6 +99,7 @@ Building build_shards(ThreadPool& pool, const FilesHandle& handle, const Column<
         throw Error(ErrorCode::bad_argument, "an identity has 16 bytes", "identity", "pass 16 bytes");
     }
     std::memcpy(build.names.identity.data(), identity.c_str(), identity.size());
+    build.names.durability = durable ? Durability::power_cut : Durability::process;
     build.skip_errors = skip_errors;
     build.keep_source = keep_source;
     const nb::gil_scoped_release unlocked;
@@ -188,7 +189,7 @@ void register_records(nb::module_& module) {
         .def_prop_ro("stored_bytes", [](const Building& building) { return building.counters->stored_bytes.load(); })
         .def_prop_ro("num_shards", [](const Building& building) { return building.counters->num_shards.load(); });
     module.def("build_shards", &build_shards, nb::arg("pool"), nb::arg("files"), nb::arg("ids"), nb::arg("fields"),
-               nb::arg("names"), nb::arg("shards"), nb::arg("skip_errors"), nb::arg("keep_source"));
+               nb::arg("names"), nb::arg("shards"), nb::arg("skip_errors"), nb::arg("keep_source"), nb::arg("durable"));
     nb::class_<Inspecting>(module, "Inspecting")
         .def_ro("job", &Inspecting::job)
         .def("headers", &headers_of, nb::sig("def headers(self) -> list[tuple[int, int, int, int, str]]"));

@@ -109,7 +109,7 @@ void register_storage(nb::module_& module) {
             [](AppendFile& file, const nb::bytes& path) {
                 const std::string name = path_of(path);
                 const nb::gil_scoped_release unlocked;
-                file.publish(name);
+                file.publish(name, Durability::power_cut);
             },
             nb::arg("path"));
     module.def("read_file", &read_whole, nb::arg("path"), nb::sig("def read_file(path: bytes) -> bytes"));

@@ -29,6 +29,7 @@ struct ShardNames {
     std::uint32_t first_number = 0;  ///< of the first shard to write
     std::uint64_t shard_bytes = 0;   ///< a shard ends before it would exceed this, unless it holds one record only
     std::array<std::uint8_t, 16> identity{};
+    Durability durability = Durability::power_cut;
 };
 
 struct ShardBuild {

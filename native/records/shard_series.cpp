@@ -111,9 +111,10 @@ void ShardSeries::end() {
     wait_for_publishing();
     const std::string shard = names_.shards_folder + "/" + name(number_, ".shard");
     const std::string rows = names_.work_folder + "/" + name(number_, ".rows");
-    publishing_ = publisher_.run(1, [shard, rows, open = std::move(open_), counters = counters_](std::size_t) {
-        open->file.publish(shard);
-        write_file(rows, serialise(open->notes).view(), Durability::power_cut);
+    const Durability durability = names_.durability;
+    publishing_ = publisher_.run(1, [=, open = std::move(open_), counters = counters_](std::size_t) {
+        open->file.publish(shard, durability);
+        write_file(rows, serialise(open->notes).view(), durability);
         counters->num_shards.fetch_add(1, std::memory_order_relaxed);
     });
     open_ = nullptr;

@@ -17,6 +17,7 @@ namespace penstock {
 namespace {
 
 constexpr std::size_t kCollectBytes = std::size_t{1} << 20;
+constexpr std::size_t kWriteAheadBytes = std::size_t{16} << 20;
 
 void write_all(int descriptor, ByteView bytes, const std::string& path) {
     while (!bytes.empty()) {
@@ -48,6 +49,7 @@ void AppendFile::append(ByteView bytes) {
     }
     flush();
     write_all(descriptor_, bytes, path_);
+    start_writing();
 }
 
 void AppendFile::pad_to(std::size_t alignment) {
@@ -64,9 +66,21 @@ void AppendFile::flush() {
     pending_.resize(0);
 }
 
-void AppendFile::publish(const std::string& path) {
+// Lets the disk work while the rest of the file is made, so that little is left to wait for at the end.
+void AppendFile::start_writing() {
+#if defined(__linux__)
+    const std::uint64_t written = size_ - pending_.size();
+    if (written - started_ < kWriteAheadBytes) return;
+    (void)::sync_file_range(descriptor_, static_cast<off_t>(started_), static_cast<off_t>(written - started_),
+                            SYNC_FILE_RANGE_WRITE);
+    started_ = written;
+#endif
+}
+
+void AppendFile::publish(const std::string& path, Durability durability) {
     flush();
-    if (::fsync(descriptor_) != 0 || ::close(std::exchange(descriptor_, -1)) != 0) {
+    const bool is_written = durability == Durability::process || ::fsync(descriptor_) == 0;
+    if (!is_written || ::close(std::exchange(descriptor_, -1)) != 0) {
         throw_storage_error(ErrorCode::write_failed, "write the file", path_, errno);
     }
     if (::rename(path_.c_str(), path.c_str()) != 0) {

@@ -6,6 +6,7 @@
 
 #include "base/buffer.h"
 #include "base/image.h"
+#include "storage/file.h"
 
 namespace penstock {
 
@@ -28,16 +29,18 @@ class AppendFile {
     /// CRC-32C of everything appended.
     [[nodiscard]] std::uint32_t checksum() const noexcept { return checksum_; }
 
-    /// Waits until the disk holds the file, then renames it. Nothing may be appended afterwards.
-    void publish(const std::string& path);
+    /// Renames the file, after the disk holds it if it has to survive a power cut. Nothing may be appended afterwards.
+    void publish(const std::string& path, Durability durability = Durability::power_cut);
 
   private:
     void flush();
+    void start_writing();
 
     std::string path_;
     int descriptor_ = -1;
     ByteBuffer pending_;
     std::uint64_t size_ = 0;
+    std::uint64_t started_ = 0;  // up to here the disk has been asked to write
     std::uint32_t checksum_ = 0;
 };
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def publish(recipe: Recipe, shards: Sequence[WrittenShard], work: WorkFolder) -> Manifest:
+def publish(recipe: Recipe, shards: Sequence[WrittenShard], work: WorkFolder, *, durable: bool) -> Manifest:
     """Write the index, then the manifest: from then on there is a dataset."""
     listing = recipe.listing
     rows = Rows(shards, len(listing))
@@ -49,7 +49,7 @@ def publish(recipe: Recipe, shards: Sequence[WrittenShard], work: WorkFolder) ->
         )
     table = index_table(listing.columns, rows, recipe.written_fields(), shards)
     index = write_index(table)
-    write_file(work.root / INDEX_NAME, index, durable=True)
+    write_file(work.root / INDEX_NAME, index, durable=durable)
     manifest = Manifest(
         identity=recipe.identity,
         num_samples=len(rows.kept),
@@ -64,7 +64,7 @@ def publish(recipe: Recipe, shards: Sequence[WrittenShard], work: WorkFolder) ->
         index=FileEntry(INDEX_NAME, len(index), checksum_text(_native.crc32c(index))),
         shards=tuple(_entry(shard) for shard in shards),
     )
-    write_file(work.root / FILE_NAME, write_manifest(manifest), durable=True)
+    write_file(work.root / FILE_NAME, write_manifest(manifest), durable=durable)
     return manifest
 
 

@@ -51,6 +51,7 @@ def build(
     options: BuildOptions | None = None,
     threads: int = 0,
     force: bool = False,
+    durable: bool = True,
     on_progress: OnProgress = no_progress,
 ) -> Built:
     """Write the images of a source as a dataset, in a mix such as "weir:fast=0.6,png=0.4", or by `load_plan`'s rules.
@@ -58,7 +59,8 @@ def build(
     The result depends on the source, the mix and the options alone, to the byte: not on threads, and not on how often
     the build was killed and called again, which goes on behind the last finished shard. A folder that holds another
     dataset is refused; `force` replaces it. What does not fit on the disk is refused before anything is written.
-    `threads` 0 means all usable cores. `prepare` does the same in two steps.
+    `threads` 0 means all usable cores. Unless it is `durable`, the build does not wait for the disk: a kill is still
+    harmless, a power cut may leave a dataset that `verify` refuses. `prepare` does the same in two steps.
 
     >>> import tempfile
     >>> from penstock.synth import Scenes, write
@@ -68,7 +70,8 @@ def build(
     >>> {name: count.samples for name, count in built.manifest.formats.items()}
     {'png': 7, 'raw': 3}
     """
-    return prepare(source, out, mix=mix, options=options, threads=threads).run(force=force, on_progress=on_progress)
+    preparation = prepare(source, out, mix=mix, options=options, threads=threads)
+    return preparation.run(force=force, durable=durable, on_progress=on_progress)
 
 
 def prepare(
@@ -108,7 +111,7 @@ class Preparation:
         """What it will take, from a few images that are converted and thrown away."""
         return estimate(self.recipe, self._source, self._work.root, self._work.written_bytes())
 
-    def run(self, *, force: bool = False, on_progress: OnProgress = no_progress) -> Built:
+    def run(self, *, force: bool = False, durable: bool = True, on_progress: OnProgress = no_progress) -> Built:
         """Build, or go on with a build that was interrupted; `force` starts over."""
         work, recipe = self._work, self.recipe
         if force:
@@ -120,15 +123,16 @@ class Preparation:
         check_space(self.estimate, work.root)
         work.begin(recipe.members, state)
         staged = stage(self._source, recipe.listing, work.work, on_progress)
-        return _Run(recipe.with_places(staged), work, on_progress).build()
+        return _Run(recipe.with_places(staged), work, durable, on_progress).build()
 
 
 class _Run:
     """The part of a build that writes."""
 
-    def __init__(self, recipe: Recipe, work: WorkFolder, on_progress: OnProgress) -> None:
+    def __init__(self, recipe: Recipe, work: WorkFolder, durable: bool, on_progress: OnProgress) -> None:
         self.recipe = recipe
         self.work = work
+        self.durable = durable
         self.on_progress = on_progress
         self.num_done = 0
         self.num_converted = 0
@@ -143,7 +147,7 @@ class _Run:
             for number, notes in enumerate(self.work.finished_shards(stem)):
                 file = f"{SHARDS_FOLDER}/{self.work.shard_path(stem, number).name}"
                 shards.append(WrittenShard(file, str(format), notes))
-        manifest = publish(self.recipe, shards, self.work)
+        manifest = publish(self.recipe, shards, self.work, durable=self.durable)
         self.work.end()
         return Built(self.work.root, manifest, self.num_converted, self.source_bytes)
 
@@ -170,6 +174,7 @@ class _Run:
             (len(finished), recipe.options.shard_bytes, bytes.fromhex(recipe.identity)),
             recipe.options.skip_errors,
             recipe.options.keep_source,
+            self.durable,
         )
         self._wait(building, str(format))
         self.num_done += len(rest)

@@ -37,6 +37,7 @@ ShortSideOption = Annotated[int, typer.Option("--short-side", min=0, metavar="PX
 KindOption = Annotated[str, typer.Option("--from", metavar="KIND", help="Kind of SRC, if it is not recognised.")]
 ThreadsOption = Annotated[int, typer.Option("--threads", min=0, metavar="N", help="0: all usable cores.")]
 ForceOption = Annotated[bool, typer.Option("--force", help="Start over; replace a dataset at OUT.")]
+SyncOption = Annotated[bool, typer.Option("--sync/--no-sync", help="Wait until the disk holds it (power cuts).")]
 DryOption = Annotated[bool, typer.Option("--dry-run", help="Say what it would take, and stop.")]
 
 
@@ -73,6 +74,7 @@ def build(
     kind: KindOption = "",
     threads: ThreadsOption = 0,
     force: ForceOption = False,
+    sync: SyncOption = True,
     dry_run: DryOption = False,
     json: JsonOption = False,
 ) -> None:
@@ -103,7 +105,7 @@ def build(
         return
     begin = time.perf_counter()
     with out.progress() as on_progress:
-        built = preparation.run(force=force, on_progress=on_progress)
+        built = preparation.run(force=force, durable=sync, on_progress=on_progress)
     _tell(out, built, preparation.estimate, time.perf_counter() - begin)
 
 

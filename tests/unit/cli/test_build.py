@@ -1,0 +1,112 @@
+"""`penstock build`, `verify` and `info DATASET`, as a user types them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock.cli.run import run
+from tests.dataset_files import make_photos
+
+
+@pytest.fixture(scope="module")
+def photos(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_photos(tmp_path_factory.mktemp("source") / "photos", images=12)
+
+
+def call(capsys: pytest.CaptureFixture[str], *words: object, status: int = 0) -> tuple[str, str]:
+    with pytest.raises(SystemExit) as exited:
+        run([str(word) for word in words])
+    out, err = capsys.readouterr()
+    assert (exited.value.code or 0) == status, err
+    return out, err
+
+
+def call_json(capsys: pytest.CaptureFixture[str], *words: object, status: int = 0) -> Any:  # noqa: ANN401
+    return json.loads(call(capsys, *words, "--json", status=status)[0])
+
+
+def test_build_verify_and_info(photos: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "data.pen"
+    told, _ = call(capsys, "build", photos, out, "--mix", "weir:fast=0.5,png=0.5")
+    assert "12 samples" in told
+    assert "to write" in told
+    assert "free" in told
+
+    told, _ = call(capsys, "verify", out)
+    assert "12 decoded, 6 proven equal to the source: all is well" in told.replace("images ", "")
+
+    told, _ = call(capsys, "info", out)
+    for word in ("weir:fast", "50.0 %", "class000", "64 … 64 … 64 × 48 … 48 … 48 px"):
+        assert word in told
+
+
+def test_json_of_build_verify_and_info(photos: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "data.pen"
+
+    built = call_json(capsys, "build", photos, out, "--format", "raw", "--shard-size", "32KiB", "--threads", 1)
+    assert (built["num_samples"], built["num_converted"], built["formats"]["raw"]["encoded"]) == (12, 12, 12)
+    assert built["estimate"]["missing_bytes"] == 0
+    assert call_json(capsys, "build", photos, out, "--format", "raw", "--shard-size", "32KiB")["num_converted"] == 0
+
+    verified = call_json(capsys, "verify", out, "--quick")
+    assert (verified["problems"], verified["num_decoded"]) == ([], 0)
+
+    info = call_json(capsys, "info", out)
+    assert info["labels"] == {"class000": 4, "class001": 4, "class002": 4}
+    assert sum(entry["images"] for entry in info["sizes"]) == 12
+
+
+def test_damage_is_told_and_is_exit_status_1(photos: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "data.pen"
+    call(capsys, "build", photos, out, "--format", "png")
+    shard = out / "shards" / "png-00000.shard"
+    shard.write_bytes(shard.read_bytes()[:200] + b"\0" + shard.read_bytes()[201:])
+
+    (problem,) = call_json(capsys, "verify", out, status=1)["problems"]
+
+    assert problem["file"] == "shards/png-00000.shard"
+    assert problem["key"].endswith(".png")
+
+
+def test_a_dry_run_writes_nothing(photos: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    told = call_json(capsys, "build", photos, tmp_path / "data.pen", "--format", "weir", "--dry-run")
+
+    assert told["estimate"]["num_samples"] == 12
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [
+        ((), "no format was chosen"),
+        (("--mix", "png=1", "--format", "raw"), "exclude one another"),
+        (("--format", "gif"), "there is no codec 'gif'"),
+        (("--format", "bmp"), "cannot hold 'bmp'"),
+        (("--mix", "png=0.5"), "add up to 0.5"),
+        (("--format", "png", "--on-error", "shrug"), "no policy"),
+        (("--format", "png", "--field", "mask"), "not NAME=FORMAT"),
+        (("--format", "png", "--field", "mask=png"), "no further image field is named 'mask'"),
+        (("--format", "png", "--shard-size", "1"), "too small"),
+        (("--format", "png", "--from", "tape"), "no kind of source"),
+    ],
+)
+def test_wrong_usage_is_exit_status_2(
+    photos: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], what: str
+) -> None:
+    _, err = call(capsys, "build", photos, tmp_path / "data.pen", *words, status=2)
+
+    assert what in err
+    assert "fix:" in err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_unfinished_dataset_is_named_by_info(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / ".build").mkdir()
+
+    _, err = call(capsys, "info", tmp_path, status=1)
+
+    assert "not finished" in err
