@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
+from typing import cast
 
+from penstock.documents import Document, Json
 from penstock.errors import ArgumentError
 from penstock.order.epochs import Order
 from penstock.order.window import Window
 
 VERSION = 1
-Json = str | int | bool | None | dict[str, int]
 
 
 @dataclass(frozen=True)
@@ -54,32 +55,26 @@ class State:
 
     @classmethod
     def from_json(cls, values: Mapping[str, object]) -> State:
-        """The way back. Refuses what is not a state, by name of the field."""
-        if values.get("version") != VERSION:
+        """The way back. Refuses what is not a state, by name of the member."""
+        saved = Document(cast("dict[str, Json]", dict(values)), "state")
+        if saved.integer("version") != VERSION:
             raise _refusal(
-                f"the state has version {values.get('version')!r}; this Penstock reads {VERSION}",
+                f"the state has version {saved.integer('version')}; this Penstock reads {VERSION}",
                 fix="load it with the version that wrote it",
             )
-        window = values.get("window")
-        if isinstance(window, Mapping):
-            window = Window(*(_integer(window, name) for name in ("run", "runs")))
-        elif window is not None:
-            raise _refusal(f"the state's window is {window!r}", fix="load a state as state_dict() gave it")
         state = cls(
-            seed=_integer(values, "seed"),
-            epoch=_integer(values, "epoch"),
-            delivered=_integer(values, "delivered"),
-            num_samples=_integer(values, "num_samples"),
-            lanes=_integer(values, "lanes"),
-            window=window,
-            shuffle=values.get("shuffle") is not False,
-            dataset=_text(values, "dataset"),
-            selection=_text(values, "selection"),
+            seed=saved.integer("seed"),
+            epoch=saved.integer("epoch"),
+            delivered=saved.integer("delivered"),
+            num_samples=saved.integer("num_samples"),
+            lanes=saved.integer("lanes", minimum=1),
+            window=_window(saved),
+            shuffle=saved.flag("shuffle"),
+            dataset=saved.text("dataset"),
+            selection=saved.text("selection"),
         )
         if state.delivered > state.num_samples:
-            raise _refusal(
-                f"{state.delivered} of {state.num_samples} samples are delivered", fix="load a state as it was saved"
-            )
+            raise saved.refusal(f"{state.delivered} of {state.num_samples} samples are delivered", "delivered")
         return state
 
     def resume(self, order: Order, dataset: str = "") -> Order:
@@ -111,18 +106,11 @@ class State:
         return replace(self, delivered=delivered)
 
 
-def _integer(values: Mapping[str, object], name: str) -> int:
-    value = values.get(name)
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise _refusal(f"the state's {name} is {value!r}", fix="load a state as state_dict() gave it")
-    return value
-
-
-def _text(values: Mapping[str, object], name: str) -> str:
-    value = values.get(name)
-    if not isinstance(value, str):
-        raise _refusal(f"the state's {name} is {value!r}", fix="load a state as state_dict() gave it")
-    return value
+def _window(saved: Document) -> Window | None:
+    if saved.members.get("window") is None:
+        return None
+    window = saved.child("window")
+    return Window(window.integer("run", minimum=1), window.integer("runs", minimum=1))
 
 
 def _refusal(what: str, *, fix: str) -> ArgumentError:
