@@ -22,7 +22,7 @@ MAX_BYTES = 2**30
 
 _TAIL = re.compile(rb',\n  "checksum": "crc32c:([0-9a-f]{8})"\n\}\n')
 _TAIL_BYTES = len(b',\n  "checksum": "crc32c:01234567"\n}\n')
-_LANES = (960, 720, 480, 360, 240, 120, 60, 24, 12, 4, 1)
+_LANES = (960, 480, 240, 120, 48, 24, 8, 4, 2, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,9 +125,9 @@ def lanes_for(num_samples: int) -> int:
     """How many lanes the order of a dataset of this size has.
 
     >>> lanes_for(1_000_000), lanes_for(300), lanes_for(3)
-    (960, 12, 1)
+    (960, 4, 1)
     """
-    return next(lanes for lanes in _LANES if lanes * 16 <= num_samples or lanes == 1)
+    return next(lanes for lanes in _LANES if lanes * 64 <= num_samples or lanes == 1)
 
 
 def write_manifest(manifest: Manifest) -> bytes:
