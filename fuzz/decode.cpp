@@ -1,5 +1,6 @@
 // One fuzz target per codec (PENSTOCK_FUZZ_CODEC). Whatever the bytes are, a decoder gives pixels or throws `Error`;
 // it writes every pixel of its output and nothing else; and a region equals the crop of the whole, on every SIMD path.
+// Metadata that is read from it can be stored and read again.
 //
 // The region, the scale and the options are drawn from a hash of the input, so that a corpus holds plain images.
 #include "codecs/decode.h"
@@ -10,6 +11,8 @@
 
 #include "base/cpu.h"
 #include "base/error.h"
+#include "codecs/embed.h"
+#include "codecs/metadata.h"
 #include "codecs/table.h"
 #include "harness.h"
 #include "repair.h"
@@ -60,6 +63,17 @@ void check_decode(const Codec& codec, ByteView data, const DecodeOptions& option
     }
 }
 
+void check_metadata(ByteView data) {
+    Metadata metadata;
+    try {
+        metadata = read_metadata(data);
+    } catch (const Error&) {
+        return;
+    }
+    const ByteBuffer block = metadata.block();
+    if (read_metadata_block(block.view()).size() != metadata.kept().size()) fail("stored metadata has other entries");
+}
+
 }  // namespace
 
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* bytes, std::size_t size, std::size_t max_size);
@@ -77,6 +91,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     if (codec == nullptr) fail("is not in the table");
     const ByteView data(bytes, size);
     (void)codec->sniff(data);
+    check_metadata(data);
     Draw draw(data);
     DecodeOptions options;
     options.max_pixels = kMaxPixels;
