@@ -19,6 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 ARM64 = "tests/story/test_arm64.py"
+ROUND_TRIP = "tests/story/test_round_trip.py"
 WHEEL = "tests/story/test_wheel.py"
 FUZZ = "tests/hostile/test_fuzz.py"
 FUZZ_ONE = FUZZ + "::test_a_minute_of_fuzzing_finds_nothing[{codec}]"
@@ -46,6 +47,16 @@ RULES = (
         ("tests/stress/test_build_faults.py", "tests/unit/records"),
     ),
     Rule(("native/synth/*", "src/penstock/synth/*"), ("tests/unit/synth",)),
+    Rule(
+        (
+            "native/export/*",
+            "native/records/*",
+            "src/penstock/build/*",
+            "src/penstock/export/*",
+            "src/penstock/sources/*",
+        ),
+        (ROUND_TRIP,),
+    ),
     Rule(
         ("CMakeLists.txt", "native/CMakeLists.txt", "pyproject.toml", "requirements/*", "scripts/wheel.py"),
         (WHEEL,),

@@ -8,6 +8,7 @@ FOLDER/1.jpg                 no classes
 from __future__ import annotations
 
 import os
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -110,7 +111,11 @@ def _walk(
                 if real not in above:
                     waiting.append((entry.path, key + "/", above | {real}))
             elif os.path.splitext(entry.name)[1].lower() in endings:  # noqa: PTH122  # a Path costs more than the rest
-                found.append((key, entry.path, _status(entry)))
+                status = _status(entry)
+                if stat.S_ISREG(status.st_mode):
+                    found.append((key, entry.path, status))
+                else:  # a pipe or a device would be waited for without end
+                    num_other += 1
             else:
                 num_other += 1
         if prefix and len(found) == num_before:

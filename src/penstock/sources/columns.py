@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 CHUNK_ROWS = 1 << 16
+MAX_DEPTH = 8  # of lists in lists; what is deeper is kept as its JSON text
 
 Kind: TypeAlias = "str | tuple[Kind]"
 """"null", "bool", "int", "float", "str", or the kind of a list's elements in a tuple."""
@@ -99,7 +100,15 @@ class _Column:
         import pyarrow as pa
 
         self._values += [None] * (num_rows - len(self._values))
-        self._chunks.append(pa.array(self._values, _arrow_type(self._kind)))
+        try:
+            self._chunks.append(pa.array(self._values, _arrow_type(self._kind)))
+        except UnicodeEncodeError as error:
+            raise SourceError(
+                f"column '{self._name}' holds text that is not Unicode: half of a surrogate pair",
+                where=f"column '{self._name}'",
+                fix="correct the text",
+                code=620,
+            ) from error
         self._values = []
 
     def finish(self) -> pa.Array:
@@ -110,14 +119,14 @@ class _Column:
         return pa.chunked_array([chunk.cast(target, safe=False) for chunk in self._chunks], target).combine_chunks()
 
 
-def _kind_of(value: object) -> Kind:
-    if isinstance(value, dict):
+def _kind_of(value: object, depth: int = 0) -> Kind:
+    if isinstance(value, dict) or depth > MAX_DEPTH:
         return "object"
     if not isinstance(value, list):
         return _SCALARS.get(type(value), "object")
     joined: Kind | None = "null"
     for element in value:
-        kind = _SCALARS.get(type(element)) or _kind_of(element)
+        kind = _SCALARS.get(type(element)) or _kind_of(element, depth + 1)
         joined = _join(joined, kind) if joined is not None else None
     return "object" if joined is None or joined == "object" else (joined,)
 

@@ -182,7 +182,7 @@ class _Scan:
             text = file.read_at(member.offset, member.length).decode("utf-8")
             if ending == "json":
                 return self._object_fields(json.loads(text, parse_constant=_refuse_constant), name)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             self._refuse(shard, member, f"member '{member.name}' cannot be read: {error}")
         column = (name or ending).replace(".", "_")
         if ending in TEXTS:
