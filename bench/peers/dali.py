@@ -12,6 +12,7 @@ from nvidia.dali import fn, pipeline_def, types
 from bench.peers.serving import arguments, image_files, serve
 
 SIZE = 224
+DEPTH = 2  # batches it loads ahead; its default
 
 
 def main() -> None:
@@ -20,7 +21,7 @@ def main() -> None:
     began = time.perf_counter()
     files = image_files(wishes.source)
 
-    @pipeline_def(batch_size=wishes.batch_size, num_threads=wishes.threads, device_id=None, prefetch_queue_depth=2)
+    @pipeline_def(batch_size=wishes.batch_size, num_threads=wishes.threads, device_id=None, prefetch_queue_depth=DEPTH)
     def pipeline() -> object:
         encoded, _ = fn.readers.file(files=files, random_shuffle=True, initial_fill=1024, name="files")
         images = fn.decoders.image_random_crop(
@@ -39,7 +40,11 @@ def main() -> None:
             (batch,) = running.run()
             yield wishes.batch_size, float(np.asarray(batch.as_tensor()).mean()) if index == 0 else 0.0
 
-    serve(epoch, began=began, antialias=True, dali=nvidia.dali.__version__)
+    def drop_what_is_ready() -> None:
+        for _ in range(DEPTH + 1):
+            running.run()
+
+    serve(epoch, began=began, prepare=drop_what_is_ready, antialias=True, dali=nvidia.dali.__version__)
 
 
 if __name__ == "__main__":

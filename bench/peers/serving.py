@@ -37,10 +37,17 @@ def image_files(folder: Path) -> list[str]:
     return sorted(str(path) for path in folder.rglob("*") if path.suffix.lower() in endings)
 
 
-def serve(epoch: Epoch, *, began: float, **facts: Any) -> None:  # noqa: ANN401  # whatever JSON takes
+def serve(
+    epoch: Epoch,
+    *,
+    began: float,
+    prepare: Callable[[], None] = lambda: None,
+    **facts: Any,  # noqa: ANN401  # whatever JSON takes
+) -> None:
     """Warm up with one epoch, then do what standard input asks for until it ends.
 
-    `began` is when the contender started to open its data, imports left out.
+    `began` is when the contender started to open its data, imports left out. `prepare` runs before every epoch and is
+    not timed: an endless pipeline drops there what it loaded while others had their turn.
     """
     batches = iter(epoch())
     _, level = next(iter(batches))
@@ -49,6 +56,7 @@ def serve(epoch: Epoch, *, began: float, **facts: Any) -> None:  # noqa: ANN401 
         pass
     _say({"first_batch_seconds": first_batch_seconds, "level": level, **facts})
     for _ in sys.stdin:
+        prepare()
         cpu_began, wall_began = cpu_seconds(), time.perf_counter()
         num_images = sum(count for count, _ in epoch())
         wall, cpu = time.perf_counter() - wall_began, cpu_seconds() - cpu_began

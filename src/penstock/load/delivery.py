@@ -53,7 +53,7 @@ class Delivery(Iterator[BatchDict]):
         self._pipeline = pipeline
         self._samples = samples
         self._order = order
-        self._positions = order.epoch(epoch)
+        self._samples_at = order.epoch(epoch)
         self._depth = depth
         self._log = log
         self._progress = progress
@@ -91,8 +91,7 @@ class Delivery(Iterator[BatchDict]):
 
     def _submit(self) -> None:
         while len(self._pending) < self._depth and self._num_submitted < self.batches.num_batches:
-            positions = self.batches.positions(self._num_submitted)
-            ids = self._positions.at(np.arange(positions.start, positions.stop, positions.step)).astype(np.uint64)
+            ids = self._samples_at.take(self.batches.positions(self._num_submitted)).astype(np.uint64)
             self._pending.append((self._pipeline.submit(ids, self._order.seed, self.epoch), ids))
             self._num_submitted += 1
 

@@ -110,11 +110,13 @@ def _kept_path(place: Path) -> Path:
 
 def _read_kept(path: Path) -> Arrays | None:
     """None if there is none, or none that can be used: it is only a shortcut."""
+    from zipfile import BadZipFile  # which `import penstock` can do without
+
     try:
         with np.load(io.BytesIO(read_file(path)), allow_pickle=False) as found:
             arrays = dict(found)
         return arrays if int(arrays["version"]) == VERSION else None
-    except (StorageError, OSError, ValueError, KeyError):
+    except (StorageError, OSError, ValueError, KeyError, BadZipFile):
         return None
 
 

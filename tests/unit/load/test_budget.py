@@ -1,0 +1,93 @@
+"""Memory is shared out before anything is allocated, and held."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock import ArgumentError, Loader
+from penstock.load.budget import Budget, Demand, plan_budget
+from penstock.transforms import CenterCrop
+
+MIB = 2**20
+DEMAND = Demand(
+    batch_size=256, threads=4, sample_bytes=224 * 224 * 3, largest_read_bytes=2 * MIB, largest_pixel_bytes=12 * MIB
+)
+
+
+def least_of(demand: Demand) -> int:
+    """What an error says is needed."""
+    with pytest.raises(ArgumentError) as caught:
+        plan_budget(demand, 1)
+    return int(caught.value.fix.split()[3])
+
+
+@given(
+    batch_size=st.integers(1, 2000),
+    threads=st.integers(1, 64),
+    sample_bytes=st.one_of(st.none(), st.integers(1, MIB)),
+    largest_read=st.integers(1, 64 * MIB),
+    largest_pixels=st.one_of(st.none(), st.integers(1, 512 * MIB)),
+    spare=st.integers(0, 4096 * MIB),
+)
+def test_the_parts_never_exceed_what_was_given(
+    batch_size: int, threads: int, sample_bytes: int | None, largest_read: int, largest_pixels: int | None, spare: int
+) -> None:
+    demand = Demand(batch_size, threads, sample_bytes, largest_read, largest_pixels)
+    memory = least_of(demand) + spare
+
+    budget = plan_budget(demand, memory)
+
+    assert budget.working_bytes <= memory
+    assert budget.depth >= 1
+    assert budget.read_bytes >= largest_read
+    assert largest_pixels is None or budget.scratch_bytes >= largest_pixels
+
+
+def test_too_little_memory_names_the_least_that_does() -> None:
+    least = least_of(DEMAND)
+
+    assert plan_budget(DEMAND, least).depth == 1
+    with pytest.raises(ArgumentError, match="less than what batches of 256 take"):
+        plan_budget(DEMAND, least - 1)
+
+
+def test_no_limit_means_what_working_well_takes() -> None:
+    budget = plan_budget(DEMAND, 0)
+
+    assert budget.depth >= 3
+    assert budget.scratch_bytes == 4 * 12 * MIB
+
+
+def test_small_batches_are_read_further_ahead() -> None:
+    assert plan_budget(replace(DEMAND, batch_size=1), 0).depth > plan_budget(DEMAND, 0).depth
+
+
+def test_a_loader_stays_within_its_memory(sets: dict[str, Path]) -> None:
+    for kind in ("folder", "three"):
+        with Loader(sets[kind], batch_size=8, memory="6MiB", transform=[CenterCrop(24)], threads=2) as loader:
+            for _ in range(3):
+                list(loader)
+            stats = loader.stats()
+        assert stats["peak_memory_bytes"] <= stats["working_bytes"] <= 6 * MIB
+
+
+def test_a_loader_that_cannot_work_says_so(folder: Path) -> None:
+    with pytest.raises(ArgumentError, match="less than what batches of 8 take"):
+        Loader(folder, batch_size=8, memory="100kB", transform=[CenterCrop(24)])
+    with pytest.raises(ArgumentError, match="no amount of bytes"):
+        Loader(folder, memory="lots")
+
+
+def test_ranks_of_a_node_share_its_memory_and_threads(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def budget() -> Budget:
+        with Loader(folder, batch_size=8, memory="40MiB", transform=[CenterCrop(24)]) as loader:
+            return loader._budget
+
+    alone = budget()
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", "4")
+    assert budget().working_bytes <= 10 * MIB < alone.working_bytes
