@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -55,12 +55,13 @@ class Listing:
         return digest.hexdigest()
 
 
-def list_source(source: Source) -> Listing:
-    """List a source, sorted by key."""
+def list_source(source: Source, *, without: frozenset[str] = frozenset()) -> Listing:
+    """List a source, sorted by key; the image fields `without` are left out."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     layout, samples = source.samples()
+    layout = _leave_out(layout, without)
     _check(layout, samples)
     # Arrow sorts strings by their bytes, which for UTF-8 is the order of code points.
     order = pc.sort_indices(samples.keys)
@@ -73,6 +74,19 @@ def list_source(source: Source) -> Listing:
     rows = order.to_numpy(zero_copy_only=False).astype(np.int64)
     places = {name: _take(samples.places[name], rows) for name in layout.roles}
     return Listing(source.kind, layout, table, places, samples.files, rows)
+
+
+def _leave_out(layout: Layout, names: frozenset[str]) -> Layout:
+    further = [name for name in layout.roles if name != "image"]
+    unknown = sorted(names - set(further))
+    if unknown:
+        raise ArgumentError(
+            f"no further image field is named '{unknown[0]}'",
+            where="fields to leave out",
+            fix=f"choose of: {', '.join(further) or 'none'}",
+            code=130,
+        )
+    return replace(layout, roles={name: role for name, role in layout.roles.items() if name not in names})
 
 
 def _take(places: Places, rows: npt.NDArray[np.int64]) -> Places:

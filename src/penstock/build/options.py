@@ -9,6 +9,7 @@ from penstock.codecs import Format, parse_format
 from penstock.errors import ArgumentError
 
 DEFAULT_SHARD_BYTES = 256 << 20
+LEFT_OUT = "none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +31,17 @@ class BuildOptions:
     short_side: int = 0
     """The same for the shorter side."""
     formats: Mapping[str, str] = field(default_factory=dict)
-    """Formats of further image fields (`mask`); one that is not named keeps the source's bytes."""
+    """Formats of further image fields (`mask`); one not named keeps the source's bytes, "none" leaves it out."""
     source_kind: str = ""
     """Kind of the source; "" lets it be recognised."""
 
     def field_formats(self) -> dict[str, Format]:
         """The formats, parsed."""
-        return {name: parse_format(text) for name, text in self.formats.items()}
+        return {name: parse_format(text) for name, text in self.formats.items() if text != LEFT_OUT}
+
+    def fields_left_out(self) -> frozenset[str]:
+        """Image fields of the source that the dataset shall not have."""
+        return frozenset(name for name, text in self.formats.items() if text == LEFT_OUT)
 
     def check_values(self) -> None:
         """Refuse what makes no sense."""

@@ -89,7 +89,7 @@ def prepare(
     work = WorkFolder(Path(out))
     work.check()
     opened = open_source(source, chosen.source_kind)
-    recipe = Recipe(list_source(opened), rules, chosen, _native.ThreadPool(threads))
+    recipe = Recipe(list_source(opened, without=chosen.fields_left_out()), rules, chosen, _native.ThreadPool(threads))
     return Preparation(opened, recipe, work)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -22,7 +23,9 @@ FormatOption = Annotated[str, typer.Option("--format", "-f", metavar="F", help="
 PlanOption = Annotated[Path | None, typer.Option("--plan", metavar="FILE", help="What `penstock plan` wrote.")]
 FieldOption = Annotated[
     list[str] | None,
-    typer.Option("--field", metavar="NAME=F", help="Format of a further image field (mask=weir); default: kept."),
+    typer.Option(
+        "--field", metavar="NAME=F", help="Format of a further image field (mask=weir); default: kept; none: left out."
+    ),
 ]
 SeedOption = Annotated[int, typer.Option("--seed", min=0, metavar="S", help="Of formats and order.")]
 RunsOption = Annotated[int, typer.Option("--runs", min=1, metavar="N", help="Keep N neighbours of SRC together.")]
@@ -135,7 +138,7 @@ def _field_formats(items: list[str]) -> dict[str, str]:
     return formats
 
 
-def _tell_estimate(out: Output, expected: Estimate, left_out: object) -> None:
+def _tell_estimate(out: Output, expected: Estimate, left_out: Mapping[str, int]) -> None:
     table = new_table("format", "samples", "bytes", "CPU time", numbers=3)
     for name, entry in expected.formats.items():
         table.add_row(name, f"{entry.samples:,}", bytes_text(entry.bytes), _duration(entry.cpu_seconds))
@@ -148,7 +151,7 @@ def _tell_estimate(out: Output, expected: Estimate, left_out: object) -> None:
     if expected.written_bytes:
         out.message(f"{bytes_text(expected.written_bytes)} are already there from an earlier run")
     if left_out:
-        out.message(f"left out of the source: {left_out}")
+        out.message(f"left out of the source: {', '.join(f'{what} ({count:,})' for what, count in left_out.items())}")
 
 
 def _tell(out: Output, built: Built, expected: Estimate, seconds: float) -> None:

@@ -12,6 +12,7 @@ from penstock.sources.cityscapes import Cityscapes
 from penstock.sources.dataset import DatasetSource
 from penstock.sources.folder import ImageFolder
 from penstock.sources.manifest import Manifest
+from penstock.sources.masks import ImagesAndMasks
 from penstock.sources.parquet import ParquetImages
 from penstock.sources.probe import Probe, probe
 from penstock.sources.source import Source
@@ -32,7 +33,15 @@ class SourceKind(Protocol):
         """The source at this path."""
 
 
-SOURCES: tuple[SourceKind, ...] = (DatasetSource, Cityscapes, Manifest, WebDataset, ParquetImages, ImageFolder)
+SOURCES: tuple[SourceKind, ...] = (
+    DatasetSource,
+    Cityscapes,
+    Manifest,
+    WebDataset,
+    ParquetImages,
+    ImagesAndMasks,
+    ImageFolder,
+)
 """In the order in which they are asked: the more special first."""
 
 LOOKED_FOR = {
@@ -41,6 +50,7 @@ LOOKED_FOR = {
     "manifest": "a .csv, .tsv or .jsonl file, or manifest.jsonl, metadata.csv… in a folder",
     "webdataset": ".tar files",
     "parquet": ".parquet files",
+    "masks": "folders 'images' and 'masks' (or 'annotations', 'depth')",
     "folder": "a folder of images",
 }
 

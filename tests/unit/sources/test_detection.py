@@ -22,6 +22,8 @@ def touch(path: Path) -> None:
         (["cat/1.jpg"], "", "folder"),
         (["manifest.json", "index.parquet", "shards/raw-00000.shard"], "", "dataset"),
         (["1.jpg", "notes.csv"], "", "folder"),
+        (["images/1.jpg", "cats/1.png"], "", "folder"),
+        (["images/1.jpg", "masks/1.png"], "", "masks"),
         ([], "", "folder"),
         (["leftImg8bit/train/x/x.png", "gtFine/train/x/x.png"], "", "cityscapes"),
         (["a-0000.tar", "a-0001.tar"], "", "webdataset"),

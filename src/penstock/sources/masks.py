@@ -1,0 +1,101 @@
+"""Images and their masks in folders beside one another, under the same names.
+
+images/train/cat/1.jpg     masks/train/cat/1.png     annotations/…     depth/…
+
+Endings may differ. Splits and classes are the folders below `images`, as in a plain folder.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from penstock.records.folder import list_folder
+from penstock.sources.files import FileFacts, facts_of
+from penstock.sources.names import ending_of, image_endings
+from penstock.sources.probe import Probe
+from penstock.sources.source import ABSENT, Layout, Places, Role, Samples
+from penstock.storage import list_tree
+
+IMAGES = "images"
+BESIDE = {"masks": ("mask", Role.MASK), "annotations": ("annotation", Role.MASK), "depth": ("depth", Role.DEPTH)}
+"""Folders beside `images`, the fields that they are, and what those mean."""
+
+
+class ImagesAndMasks:
+    """The folder above `images` and `masks`."""
+
+    kind = "masks"
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._facts: list[FileFacts] = []
+
+    @classmethod
+    def detects(cls, probe: Probe) -> bool:
+        """Whether there are `images`, and one of the folders beside it."""
+        return probe.is_folder and probe.named(IMAGES) and any(probe.named(name) for name in BESIDE)
+
+    def samples(self) -> tuple[Layout, Samples]:
+        """List all folders."""
+        import pyarrow as pa
+
+        images = list_folder(self.path / IMAGES)
+        count = len(images.keys)
+        self._facts = [FileFacts(images.sizes, images.times)]
+        files = list(images.paths)
+        places = {"image": Places(np.arange(count, dtype=np.int32), np.zeros(count, np.int64), images.sizes)}
+        roles, left_out = {"image": Role.IMAGE}, Counter[str]()
+        row = {_stem(key): number for number, key in enumerate(images.keys)}
+        for folder, (field, role) in BESIDE.items():
+            if (self.path / folder).is_dir():
+                found, num_lost = self._find(folder, row)
+                places[field] = self._place(found, count, files)
+                roles[field] = role
+                left_out.update({f"{folder} without an image": num_lost} if num_lost else {})
+        samples = Samples(
+            keys=pa.array([f"{IMAGES}/{key}" for key in images.keys], pa.string()),
+            places=places,
+            files=files,
+            splits=pa.array(images.splits, pa.string()) if any(images.splits) else None,
+            columns={"label": pa.array(images.labels, pa.int32(), mask=images.labels < 0)} if images.classes else {},
+        )
+        return Layout(roles, images.classes or None, left_out), samples
+
+    def read(self, field: str, rows: npt.NDArray[np.int64]) -> Iterable[bytes]:
+        """Never asked for: all bytes lie in files."""
+        raise NotImplementedError
+
+    def state(self) -> bytes:
+        """Sizes and times of all files."""
+        if not self._facts:
+            self.samples()
+        return b"".join(facts.state() for facts in self._facts)
+
+    def _find(self, folder: str, row: dict[str, int]) -> tuple[dict[int, str], int]:
+        """The file of every image that has one in this folder, and how many files have no image."""
+        tree = list_tree(self.path / folder)
+        endings = image_endings()
+        files = [name for name in tree.files if ending_of(name) in endings]
+        found = {row[_stem(name)]: tree.path(name) for name in files if _stem(name) in row}
+        return found, len(files) - len(found)
+
+    def _place(self, found: dict[int, str], count: int, files: list[bytes]) -> Places:
+        rows = np.fromiter(found, np.int64, len(found))
+        facts = facts_of(found.values())
+        self._facts.append(facts)
+        file, length = np.full(count, ABSENT, np.int32), np.zeros(count, np.int64)
+        file[rows] = np.arange(len(files), len(files) + len(found))
+        length[rows] = facts.sizes
+        files += map(os.fsencode, found.values())
+        return Places(file, np.zeros(count, np.int64), length)
+
+
+def _stem(path: str) -> str:
+    ending = ending_of(path)
+    return path[: -len(ending)] if ending else path
