@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "pixels/resize.h"
 
@@ -29,6 +30,20 @@ Axis whole_axis(std::uint32_t length, std::uint32_t size, Filter filter) {
     return axis;
 }
 
+void take_nearest(ConstImageView source, ImageView out) {
+    AxisTable rows, columns;
+    rows.build_nearest(whole_axis(source.shape.height, out.shape.height, Filter::nearest), 0);
+    columns.build_nearest(whole_axis(source.shape.width, out.shape.width, Filter::nearest), 0);
+    const std::size_t pixel_bytes = std::size_t{source.shape.channels} * source.shape.sample_bytes;
+    for (std::uint32_t y = 0; y < out.shape.height; ++y) {
+        const std::uint8_t* from = source.row(rows.first()[y]);
+        std::uint8_t* to = out.row(y);
+        for (std::uint32_t x = 0; x < out.shape.width; ++x, to += pixel_bytes) {
+            std::memcpy(to, from + columns.first()[x] * pixel_bytes, pixel_bytes);
+        }
+    }
+}
+
 std::uint32_t scaled(std::uint32_t side, double factor) {
     return std::max(1u, static_cast<std::uint32_t>(std::lround(side * factor)));
 }
@@ -52,12 +67,15 @@ PixelShape limited(const PixelShape& shape, const SizeLimit& limit) noexcept {
 }
 
 OwnedImage shrink(const OwnedImage& image, const PixelShape& shape, bool nearest) {
-    const Filter filter = nearest ? Filter::nearest : Filter::lanczos;
     OwnedImage result(shape, BufferPool::shared());
+    if (nearest) {
+        take_nearest(image.view(), result.view());
+        return result;
+    }
     ImageSink sink(result.view());
     ResizeScratch scratch;
-    resize(image.view(), whole_axis(image.shape().height, shape.height, filter), 0,
-           whole_axis(image.shape().width, shape.width, filter), 0, scratch, sink);
+    resize(image.view(), whole_axis(image.shape().height, shape.height, Filter::lanczos), 0,
+           whole_axis(image.shape().width, shape.width, Filter::lanczos), 0, scratch, sink);
     return result;
 }
 

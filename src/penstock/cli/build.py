@@ -37,7 +37,7 @@ MaxSideOption = Annotated[
     int, typer.Option("--max-side", min=0, metavar="PX", help="Shrink larger images (Lanczos; masks: nearest).")
 ]
 ShortSideOption = Annotated[int, typer.Option("--short-side", min=0, metavar="PX", help="As above, the shorter side.")]
-KindOption = Annotated[str, typer.Option("--from", metavar="KIND", help="Kind of SRC, if it is not recognised.")]
+KindOption = Annotated[str, typer.Option("--source", metavar="KIND", help="Kind of SRC, if it is not recognised.")]
 ThreadsOption = Annotated[int, typer.Option("--threads", min=0, metavar="N", help="0: all usable cores.")]
 ForceOption = Annotated[bool, typer.Option("--force", help="Start over; replace a dataset at OUT.")]
 SyncOption = Annotated[bool, typer.Option("--sync/--no-sync", help="Wait until the disk holds it (power cuts).")]

@@ -91,7 +91,7 @@ def test_a_dry_run_writes_nothing(photos: Path, tmp_path: Path, capsys: pytest.C
         (("--format", "png", "--field", "mask"), "not NAME=FORMAT"),
         (("--format", "png", "--field", "mask=png"), "no further image field is named 'mask'"),
         (("--format", "png", "--shard-size", "1"), "too small"),
-        (("--format", "png", "--from", "tape"), "no kind of source"),
+        (("--format", "png", "--source", "tape"), "no kind of source"),
     ],
 )
 def test_wrong_usage_is_exit_status_2(
