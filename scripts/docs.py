@@ -13,7 +13,7 @@ from penstock.codecs import Codec, Promise, find, names, parse_format
 from penstock.codecs.contract import Capabilities
 from penstock.codecs.parameters import Choice, Flag, Integer, Parameter
 from scripts.accelerators import bound_table, instruction_table, resource_table
-from scripts.order_quality import quality_table
+from scripts.order_quality import mix_table, quality_table
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -60,6 +60,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "accelerator_instructions": instruction_table,
     "accelerator_resources": resource_table,
     "codecs": codec_table,
+    "order_mix": mix_table,
     "order_quality": quality_table,
     "parameters": parameter_table,
 }

@@ -47,3 +47,36 @@ def _liquid(part: float) -> list[Indices]:
     sizes = np.full(NUM_SAMPLES, 1000)
     cache = open_cache("liquid", Share(Order(FORMATS, seed=1), 64), sizes, int(sizes.sum() * part))
     return [cache.epoch(number).ids for number in range(3)][1:]
+
+
+MIXES = ((1, 1), (61, 39), (97, 3), (1, 1, 1), (70, 20, 10), (60, 30, 9, 1))
+
+
+def mix_table() -> str:
+    """How far the batches of each rank are from the dataset's mix: a row per number of lanes."""
+    rows = ["| Lanes | Samples | batch of 16 | batch of 64 | batch of 256 |", "|---|---|---|---|---|"]
+    for num_samples in (1_600, 3_200, 20_000, 62_000):
+        orders = [Order(_mixed(num_samples, mix), seed=1) for mix in MIXES]
+        off = [np.concatenate([_off_the_mix(order, size) for order in orders]) for size in (16, 64, 256)]
+        cells = "".join(f" {np.median(some):.1f}, {some.max():.1f} |" for some in off)
+        rows.append(f"| {orders[0].lanes} | {num_samples:,} |{cells}")
+    return "\n".join(rows) + "\n"
+
+
+def _mixed(num_samples: int, mix: tuple[int, ...]) -> Indices:
+    edges = np.cumsum(mix) * num_samples // sum(mix)
+    return np.searchsorted(edges, np.arange(num_samples), side="right").astype(np.int64)
+
+
+def _off_the_mix(order: Order, batch_size: int) -> np.typing.NDArray[np.float64]:
+    """For every whole batch of every rank, 1 to 16 ranks: how many samples its most deviant format is off."""
+    sequence = order.formats[order.epoch(1).take(range(order.num_samples))]
+    exact = np.bincount(order.formats) / order.num_samples * batch_size
+    found = []
+    for world_size in range(1, 17):
+        for rank in range(world_size):
+            mine = sequence[rank::world_size]
+            batches = mine[: len(mine) // batch_size * batch_size].reshape(-1, batch_size)
+            counts = np.stack([(batches == number).sum(axis=1) for number in range(len(exact))], axis=1)
+            found.append(np.abs(counts - exact).max(axis=1, initial=0))
+    return np.concatenate(found)

@@ -51,8 +51,7 @@ class Order:
     def with_options(self, *, seed: int, lanes: int, window: Window | None, shuffle: bool) -> Order:
         """Another order of the same samples."""
         order = copy(self)
-        for computed in ("dealt",):
-            vars(order).pop(computed, None)
+        vars(order).pop("dealt", None)
         order.seed, order.window, order.shuffle = seed, window, shuffle
         order.lanes = choose_lanes(order.num_samples, lanes)
         return order
