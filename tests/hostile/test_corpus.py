@@ -47,13 +47,15 @@ def test_the_kept_corpus_is_small(target: str) -> None:
 
 @pytest.mark.usefixtures("simd_path")
 def test_every_kept_tile_decodes_alike_or_is_refused() -> None:
-    for path in sorted((CORPUS / "weir_tile").iterdir()):
-        check_tile(path.read_bytes())
+    inputs = [path.read_bytes() for path in sorted((CORPUS / "weir_tile").iterdir())]
+    for data in inputs:
+        if len(data) >= 3:
+            check_tile(data)
 
 
 def check_tile(data: bytes) -> None:
     """What fuzz/weir_tile.cpp reads: three bytes of shape, then a tile. The reader of the spec is the judge."""
-    kind, width, height = data[0] if data else 0, *(1 + side % 64 for side in data[1:3])
+    kind, width, height = data[0], *(1 + side % 64 for side in data[1:3])
     file = WeirFile(kind & 1, 1 + (kind >> 1 & 3), 8 + (kind & 8), width, height, (data[3:],)).data()
     try:
         expected = np.array(reference.decode(file).rows)
