@@ -28,12 +28,13 @@ setup:           ## system libraries, .venv, everything that tests and linters n
 build:           ## the extension, if native/ changed
 	$(SETUP) package
 
-demo:            ## what Penstock does, on images it makes itself
+demo:            ## what Penstock does, on images it makes itself and a disk as slow as a laptop's
 	$(SETUP) package
 	@$(TOOL)/penstock info
 	@rm -rf .demo
-	@$(TOOL)/penstock synth .demo --images 24 --size 512x256 --classes 4 --format png --seed 0
-	@$(TOOL)/penstock bench codecs .demo --formats raw,png,webp:lossless,l3,weir:fast,weir:dense,jpeg:q=85 --repeats 3
+	@mkdir .demo
+	@$(TOOL)/penstock synth .demo/photos --images 240 --size 640x480 --classes 4 --format png --seed 0
+	@$(TOOL)/penstock auto .demo/photos .demo/photos.pen --sample 60 --emulate disk=120MB/s
 
 test:            ## the fast tier: minutes at first, seconds later
 	$(SETUP) torch test package

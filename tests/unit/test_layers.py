@@ -22,6 +22,7 @@ LAYERS = (
     ("plan",),
     ("build", "export", "doctor", "lab"),
     ("report",),
+    ("auto",),
     ("testing",),
     ("cli",),
     ("__main__",),

@@ -2,6 +2,7 @@
 
 from penstock.bench.codecs import CodecBench, CodecBenchOptions, bench_codecs
 from penstock.bench.corpus import Corpus, SourceImage, Unreadable, load_corpus
+from penstock.bench.emulated import EmulatedBench, bench_under
 from penstock.bench.loader import (
     TRANSFORMS,
     EpochResult,
@@ -18,6 +19,7 @@ __all__ = [
     "CodecBenchOptions",
     "Corpus",
     "Distortion",
+    "EmulatedBench",
     "EpochResult",
     "FormatResult",
     "LoaderBench",
@@ -28,5 +30,6 @@ __all__ = [
     "Unreadable",
     "bench_codecs",
     "bench_loader",
+    "bench_under",
     "load_corpus",
 ]

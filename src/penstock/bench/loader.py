@@ -32,6 +32,8 @@ class LoaderBenchOptions:
     cache: str = "system"
     decode: str = "exact"
     epochs: int = 3
+    max_seconds: float | None = None
+    """Of an epoch: what is loaded by then is what is counted. None: all of it."""
 
     def __post_init__(self) -> None:
         if self.transform not in TRANSFORMS:
@@ -112,18 +114,20 @@ def bench_loader(
         next(iter(loader))
         first_batch_seconds = time.perf_counter() - began
         loader.set_epoch(0)
-        epochs = tuple(_run_epoch(loader, number, options.epochs, on_progress) for number in range(options.epochs))
+        epochs = tuple(_run_epoch(loader, number, options, on_progress) for number in range(options.epochs))
         num_samples = sum(epoch.num_images for epoch in epochs) // options.epochs
         return LoaderBench(str(path), options, num_samples, first_batch_seconds, epochs, loader.stats())
 
 
-def _run_epoch(loader: Loader, number: int, num_epochs: int, on_progress: OnProgress) -> EpochResult:
+def _run_epoch(loader: Loader, number: int, options: LoaderBenchOptions, on_progress: OnProgress) -> EpochResult:
     before = loader.stats()
     cpu_began, began = _cpu_seconds(), time.perf_counter()
     num_images = 0
     for index, batch in enumerate(loader):
         num_images += len(batch["id"])
-        on_progress(f"epoch {number + 1} of {num_epochs}", index + 1, len(loader))
+        on_progress(f"epoch {number + 1} of {options.epochs}", index + 1, len(loader))
+        if options.max_seconds is not None and time.perf_counter() - began > options.max_seconds:
+            break
     seconds, cpu_seconds = time.perf_counter() - began, _cpu_seconds() - cpu_began
     after = loader.stats()
     stages = {

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 import penstock
-from penstock.cli import bench, build, codec, doctor, export, info, lab, plan, profile, synth, verify
+from penstock.cli import auto, bench, build, codec, doctor, export, info, lab, plan, profile, synth, verify
 from penstock.cli.group import new_group, show_help_if_alone
 
 HELP = """Keep accelerators fed with images: measure, choose formats, rewrite, load.
@@ -42,6 +42,7 @@ def root(
     show_help_if_alone(context)
 
 
+auto.register(app)
 bench.register(app)
 build.register(app)
 codec.register(app)

@@ -9,9 +9,10 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from penstock.bench import TRANSFORMS, LoaderBench, LoaderBenchOptions, bench_loader
+from penstock.bench import TRANSFORMS, LoaderBench, LoaderBenchOptions, bench_loader, bench_under
 from penstock.cli.group import add_command
 from penstock.cli.output import JsonOption, Output, new_table
+from penstock.limits import parse_limits
 from penstock.machine import this_machine
 from penstock.units import bytes_text, count_text
 
@@ -31,6 +32,11 @@ CacheOption = Annotated[
 ]
 DecodeOption = Annotated[str, typer.Option("--decode", metavar="NAME", help="exact or approximate.")]
 EpochsOption = Annotated[int, typer.Option("--epochs", min=1, metavar="N", help="How often everything is loaded.")]
+
+SecondsOption = Annotated[float | None, typer.Option("--max-seconds", min=0, help="Of an epoch; the rest is left.")]
+EmulateOption = Annotated[
+    str, typer.Option("--emulate", metavar="LIMITS", help="As if on disk=200MB/s,memory=1GiB,cores=2.")
+]
 
 
 def register(group: typer.Typer) -> None:
@@ -56,6 +62,8 @@ def loader(
     cache: CacheOption = "system",
     decode: DecodeOption = "exact",
     epochs: EpochsOption = 3,
+    max_seconds: SecondsOption = None,
+    emulate: EmulateOption = "",
     json: JsonOption = False,
 ) -> None:
     """Load epochs of a dataset or folder and drop the batches: images a second, and who waits for whom.
@@ -64,7 +72,12 @@ def loader(
     command, which does nothing with a batch, so it waits as much as there is to wait.
     """
     out = Output(json=json)
-    options = LoaderBenchOptions(transform, batch_size, threads, memory, cache, decode, epochs)
+    options = LoaderBenchOptions(transform, batch_size, threads, memory, cache, decode, epochs, max_seconds)
+    if emulate:
+        emulated = bench_under(path, options, parse_limits(emulate))
+        out.show(f"{emulated.images_per_second:,.0f} images/s under {emulate} ({emulated.means})")
+        out.result({**emulated.found.members, "emulated": emulate, "means": emulated.means.as_dict()})
+        return
     with out.progress() as on_progress:
         found = bench_loader(path, options, on_progress=on_progress)
     out.show(_headline(found), "", _table(found), "", _summary(found))

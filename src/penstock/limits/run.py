@@ -23,6 +23,8 @@ class Completed:
     exit_code: int
     """Negative: the signal that ended it."""
     stdout: bytes
+    stderr: bytes
+    """Empty unless it was asked to be quiet."""
     means: Means
     peak_memory_bytes: int | None
     """Of the group, page cache included; None without a group for memory."""
@@ -42,6 +44,7 @@ def run(
     on: str | os.PathLike[str] = ".",
     environment: Mapping[str, str] | None = None,
     timeout_seconds: float | None = None,
+    quiet: bool = False,
 ) -> Completed:
     r"""Run a command under limits and give its output; its errors go where ours go.
 
@@ -63,11 +66,13 @@ def run(
         done = subprocess.run(
             [*launcher, "--", *command],
             stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE if quiet else None,
             env=dict(environment) if environment is not None else None,
             timeout=timeout_seconds,
             check=False,
         )
-        return Completed(done.returncode, done.stdout, means, _peak_memory(groups), _disk_bytes(groups))
+        errors = done.stderr or b""
+        return Completed(done.returncode, done.stdout, errors, means, _peak_memory(groups), _disk_bytes(groups))
     finally:
         for group in groups:
             group.remove()

@@ -1,0 +1,142 @@
+"""The steps of `penstock auto`. Deciding writes nothing; finishing builds and measures both sides."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from penstock.bench import EmulatedBench, LoaderBenchOptions, bench_under
+from penstock.build import Built, prepare
+from penstock.build.rules import read_rules
+from penstock.limits import NO_LIMITS, Limits
+from penstock.plan import Goals, Plan, make_plan, write_plan
+from penstock.profile import Profile
+from penstock.profile.measure import ProfileOptions, measure
+from penstock.types import OnProgress, no_progress
+
+WORTH_BUILDING = 1.10
+"""How many times faster the mix must be predicted to be."""
+MUCH_SECONDS, MUCH_BYTES = 600.0, 20 * 10**9
+"""A build above either is asked about."""
+BENCH_SECONDS = 20.0
+"""Of each epoch; there are two."""
+
+
+@dataclass(frozen=True, slots=True)
+class AutoOptions:
+    """What to measure, what for, and as if on which machine."""
+
+    transform: str = "train224"
+    batch_size: int = 64
+    sample: int = 100
+    compute_rate: float | None = None
+    memory_bytes: int = 0
+    """For the cache."""
+    limits: Limits = NO_LIMITS
+    formats: str = ""
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What was measured and chosen; nothing is written yet."""
+
+    source: Path
+    options: AutoOptions
+    profile: Profile
+    plan: Plan
+    free_bytes: int
+
+    @property
+    def is_worth_it(self) -> bool:
+        """Whether the plan gains enough to build."""
+        return self.plan.gain >= WORTH_BUILDING
+
+    @property
+    def is_much(self) -> bool:
+        """Whether somebody should be asked first."""
+        return self.plan.chosen.build_seconds > MUCH_SECONDS or self.plan.chosen.total_bytes > MUCH_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class AutoResult:
+    """What came of it."""
+
+    decision: Decision
+    built: Built
+    before: EmulatedBench
+    after: EmulatedBench
+
+    @property
+    def speed_up(self) -> float:
+        """Measured, not predicted."""
+        return self.after.images_per_second / self.before.images_per_second
+
+
+def decide(
+    source: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    options: AutoOptions | None = None,
+    *,
+    on_progress: OnProgress = no_progress,
+) -> Decision:
+    """Profile and plan. Limits count as if the machine had them."""
+    options = options or AutoOptions()
+    beside = _existing(Path(out))
+    wanted = ProfileOptions(
+        on=beside,
+        sample=options.sample,
+        transform=options.transform,
+        compute_rate=options.compute_rate,
+        formats=options.formats,
+        budget_seconds=45.0,
+    )
+    profile = measure(source, wanted, on_progress=on_progress)
+    plan = make_plan(profile, goals_of(options, profile), seed=options.seed)
+    return Decision(Path(source), options, profile, plan, shutil.disk_usage(beside).free)
+
+
+def goals_of(options: AutoOptions, profile: Profile) -> Goals:
+    """The machine as it is, or as the limits make it."""
+    limits = options.limits
+    disk = limits.disk_bytes_per_second
+    return Goals(
+        memory_bytes=options.memory_bytes,
+        compute_rate=options.compute_rate,
+        cores=float(min(limits.cores, profile.cores)) if limits.cores is not None else None,
+        disk_bytes_per_second=min(disk, profile.disk.bytes_per_second.median) if disk is not None else None,
+    )
+
+
+def finish(decision: Decision, out: str | os.PathLike[str], *, on_progress: OnProgress = no_progress) -> AutoResult:
+    """Build what was decided, and bench the source and the dataset, each in a process of its own."""
+    rules = read_rules(write_plan(decision.plan), "the plan")
+    built = prepare(decision.source, out, mix=rules).run(on_progress=on_progress)
+    options = LoaderBenchOptions(
+        transform=decision.options.transform,
+        batch_size=decision.options.batch_size,
+        cache="none",
+        epochs=2,
+        max_seconds=BENCH_SECONDS,
+    )
+    on_progress("bench before", 0, 2)
+    before = bench_under(decision.source, options, decision.options.limits)
+    on_progress("bench after", 1, 2)
+    after = bench_under(out, _with_memory(options, decision.options), decision.options.limits)
+    return AutoResult(decision, built, before, after)
+
+
+def _with_memory(bench: LoaderBenchOptions, options: AutoOptions) -> LoaderBenchOptions:
+    if options.memory_bytes == 0:
+        return bench
+    return replace(bench, memory=options.memory_bytes, cache="rolling")
+
+
+def _existing(path: Path) -> Path:
+    """The nearest folder above a path that exists: where its disk can be measured."""
+    for folder in path.absolute().parents:
+        if folder.is_dir():
+            return folder
+    return Path("/")

@@ -1,0 +1,122 @@
+"""`penstock auto`: measure, choose, build, measure again, report."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from penstock.auto import AutoOptions, Decision, decide, finish, make_report
+from penstock.cli.group import add_command
+from penstock.cli.output import JsonOption, Output, new_table
+from penstock.errors import ArgumentError
+from penstock.limits import parse_limits
+from penstock.plan.document import rates_as_dict
+from penstock.storage import write_file
+from penstock.units import bytes_text, parse_bytes
+
+SourcePath = Annotated[Path, typer.Argument(metavar="SRC", help="Images: a folder, tars, Parquet, a table.")]
+OutPath = Annotated[Path, typer.Argument(metavar="OUT", help="The dataset's folder, as photos.pen.")]
+TransformOption = Annotated[str, typer.Option("--transform", help="What training does to an image: none, train224.")]
+SampleOption = Annotated[int, typer.Option("--sample", min=1, help="Images to measure.")]
+FormatsOption = Annotated[str, typer.Option("--formats", help="Candidates, separated by commas.")]
+ComputeOption = Annotated[float | None, typer.Option("--compute-rate", help="Images per second that the model eats.")]
+MemoryOption = Annotated[str, typer.Option("--memory", help="For the loader's cache, such as 8GiB.")]
+BatchOption = Annotated[int, typer.Option("--batch-size", min=1, help="Samples of a batch in the benches.")]
+EmulateOption = Annotated[str, typer.Option("--emulate", help="As if on disk=200MB/s,memory=1GiB,cores=2.")]
+YesOption = Annotated[bool, typer.Option("--yes", help="Build without asking, however much it is.")]
+DryOption = Annotated[bool, typer.Option("--dry-run", help="Stop after the plan.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    add_command(
+        app,
+        "auto",
+        auto,
+        examples=(
+            "penstock auto photos photos.pen",
+            "penstock auto photos photos.pen --compute-rate 900 --dry-run",
+            "penstock auto photos photos.pen --emulate disk=200MB/s,cores=2",
+        ),
+    )
+
+
+def auto(
+    source: SourcePath,
+    out_folder: OutPath,
+    transform: TransformOption = "train224",
+    sample: SampleOption = 100,
+    formats: FormatsOption = "",
+    compute_rate: ComputeOption = None,
+    memory: MemoryOption = "0",
+    batch_size: BatchOption = 64,
+    emulate: EmulateOption = "",
+    yes: YesOption = False,
+    dry_run: DryOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Profile, plan, build, bench before and after, and write a report, in one go.
+
+    Builds nothing if the plan gains less than a tenth. Asks before it takes more than ten minutes or 20 GB.
+    """
+    out = Output(json=json)
+    options = AutoOptions(
+        transform=transform,
+        batch_size=batch_size,
+        sample=sample,
+        compute_rate=compute_rate,
+        memory_bytes=parse_bytes(memory, name="--memory"),
+        limits=parse_limits(emulate),
+        formats=formats,
+    )
+    with out.progress() as on_progress:
+        decision = decide(source, out_folder, options, on_progress=on_progress)
+    _tell(out, decision)
+    if dry_run or not decision.is_worth_it:
+        out.result(_fields(decision))
+        return
+    _ask(decision, out_folder, yes)
+    with out.progress() as on_progress:
+        result = finish(decision, out_folder, on_progress=on_progress)
+    report = out_folder.with_name(out_folder.name + ".report.html")
+    write_file(report, make_report(decision, result))
+    before, after = result.before.images_per_second, result.after.images_per_second
+    out.show(f"{result.speed_up:.2f} times faster: {before:,.0f} images/s before, {after:,.0f} after. Report: {report}")
+    fields = {"before_images_per_second": before, "after_images_per_second": after, "speed_up": result.speed_up}
+    out.result({**_fields(decision), **fields, "report": str(report), "dataset": str(out_folder)})
+
+
+def _tell(out: Output, decision: Decision) -> None:
+    plan = decision.plan
+    table = new_table("", "formats", "images/s", "waits for", "on disk")
+    for row in plan.rows:
+        mix = " + ".join(f"{share:.0%} {name}" for name, share in row.mix.items())
+        table.add_row(row.name, mix, f"{row.rates.end_to_end:,.0f}", row.rates.bottleneck, bytes_text(row.total_bytes))
+    cost = f"{bytes_text(plan.chosen.total_bytes)} and about {plan.chosen.build_seconds:.0f} s"
+    out.show(table, *plan.explanation, f"To build: {cost}; {bytes_text(decision.free_bytes)} are free.")
+
+
+def _ask(decision: Decision, out_folder: Path, yes: bool) -> None:
+    if yes or not decision.is_much:
+        return
+    if not sys.stdin.isatty():
+        raise ArgumentError("this build is large, and there is nobody to ask", where=str(out_folder), fix="add --yes")
+    if not typer.confirm("Build it?", err=True):
+        raise typer.Exit(1)
+
+
+def _fields(decision: Decision) -> dict[str, object]:
+    plan = decision.plan
+    return {
+        "is_worth_it": decision.is_worth_it,
+        "predicted_gain": plan.gain,
+        "mix": dict(plan.mix),
+        "predicted": rates_as_dict(plan.chosen.rates),
+        "explanation": list(plan.explanation),
+        "total_bytes": plan.chosen.total_bytes,
+        "build_seconds": plan.chosen.build_seconds,
+        "free_bytes": decision.free_bytes,
+    }

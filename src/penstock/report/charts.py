@@ -1,0 +1,190 @@
+"""Figures as SVG: scatter, lines, bars, and Liquid's triangle of utilisation. A pointer on a mark shows its values.
+
+Drawn by hand because a page must stand alone and stay small: a plotting library's script weighs megabytes. Colours are
+CSS classes of the page, so that figures follow its light and dark.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+WIDTH, HEIGHT = 560, 340
+LEFT, RIGHT, TOP, BOTTOM = 64, 16, 16, 48
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """A named row of points."""
+
+    name: str
+    points: tuple[tuple[float, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A point with a label beside it."""
+
+    name: str
+    x: float
+    y: float
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """From `low` to `high`, on a line of pixels."""
+
+    label: str
+    low: float
+    high: float
+    is_log: bool = False
+
+    def place(self, value: float) -> float:
+        """Where a value stands, from 0 to 1."""
+        low, high, value = (math.log10(max(v, 1e-12)) if self.is_log else v for v in (self.low, self.high, value))
+        return (value - low) / (high - low) if high > low else 0.5
+
+    def ticks(self) -> list[float]:
+        """Round numbers, about five of them; powers of ten, halved and doubled, on a logarithmic axis.
+
+        >>> Axis("", 0, 10).ticks()
+        [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]
+        """
+        if self.is_log:
+            powers = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
+            return [k * 10.0**power for power in powers for k in (1, 2, 5) if self.low <= k * 10.0**power <= self.high]
+        raw = (self.high - self.low) / 5 or 1.0
+        power = 10.0 ** math.floor(math.log10(raw))
+        step = min((k * power for k in (1, 2, 5, 10) if k * power >= raw * 0.999), default=raw)
+        first = math.ceil(self.low / step)
+        return [number * step for number in range(first, math.floor(self.high / step + 1e-9) + 1)]
+
+
+def scatter(marks: Sequence[Mark], x_label: str, y_label: str) -> str:
+    """Labelled points on logarithmic axes."""
+    x_axis = _axis(x_label, [mark.x for mark in marks], is_log=True)
+    y_axis = _axis(y_label, [mark.y for mark in marks], is_log=True)
+    body = [_labelled(mark, x_axis, y_axis, number) for number, mark in enumerate(marks)]
+    return _figure(x_axis, y_axis, body, f"{y_label} over {x_label}")
+
+
+def lines(series: Sequence[Series], x_label: str, y_label: str, marks: Sequence[Mark] = ()) -> str:
+    """Lines over a common axis, with marks on top."""
+    xs = [x for row in series for x, _ in row.points]
+    ys = [y for row in series for _, y in row.points] + [mark.y for mark in marks]
+    x_axis = Axis(x_label, min(xs), max(xs))
+    y_axis = Axis(y_label, 0.0, max(ys) * 1.08)
+    body = []
+    for number, row in enumerate(series):
+        path = " ".join(f"{_x(x_axis, x):.1f},{_y(y_axis, y):.1f}" for x, y in row.points)
+        body.append(
+            f'<polyline class="line s{number % 6}" points="{path}"><title>{escape(row.name)}</title></polyline>'
+        )
+        x, y = row.points[-1]
+        body.append(_text(_x(x_axis, x) - 4, _y(y_axis, y) - 6, row.name, f"end s{number % 6}"))
+    body += [_labelled(mark, x_axis, y_axis, 5) for mark in marks]
+    return _figure(x_axis, y_axis, body, f"{y_label} over {x_label}")
+
+
+def bars(groups: Sequence[tuple[str, Sequence[tuple[str, float]]]], y_label: str) -> str:
+    """Groups of named bars from zero."""
+    names = list(dict.fromkeys(name for _, values in groups for name, _ in values))
+    y_axis = Axis(y_label, 0.0, max(value for _, values in groups for _, value in values) * 1.15)
+    x_axis = Axis("", 0.0, float(len(groups)))
+    body = []
+    width = 0.8 / len(names)
+    for place, (group, values) in enumerate(groups):
+        for name, value in values:
+            left = place + 0.1 + names.index(name) * width
+            x, y = _x(x_axis, left), _y(y_axis, value)
+            size = f'width="{_x(x_axis, left + width * 0.92) - x:.1f}" height="{_y(y_axis, 0) - y:.1f}"'
+            title = f"<title>{escape(group)}, {escape(name)}: {_number(value)}</title>"
+            body.append(f'<rect class="bar s{names.index(name) % 6}" x="{x:.1f}" y="{y:.1f}" {size}>{title}</rect>')
+            body.append(_text(x + 2, y - 4, _number(value), "small"))
+        body.append(_text(_x(x_axis, place + 0.5), HEIGHT - BOTTOM + 16, group, "middle"))
+    for number, name in enumerate(names):
+        body.append(_text(LEFT + 8 + 110 * number, TOP + 10, f"■ {name}", f"s{number % 6}"))
+    return _figure(x_axis, y_axis, body, y_label, shows_x=False)
+
+
+def triangle(shapes: Sequence[tuple[str, tuple[float, float, float]]], corners: tuple[str, str, str]) -> str:
+    """Shares from 0 to 1 on three axes from the middle; each shape a triangle."""
+    centre, radius = (WIDTH / 2, HEIGHT * 0.56), HEIGHT * 0.40
+    angles = [math.radians(degrees) for degrees in (-90, 30, 150)]
+
+    def corner(number: int, share: float) -> tuple[float, float]:
+        angle = angles[number]
+        return centre[0] + math.cos(angle) * radius * share, centre[1] + math.sin(angle) * radius * share
+
+    body = []
+    for ring in (0.25, 0.5, 0.75, 1.0):
+        path = " ".join("{:.1f},{:.1f}".format(*corner(number, ring)) for number in range(3))
+        body.append(f'<polygon class="grid" points="{path}"/>')
+    for number, name in enumerate(corners):
+        x, y = corner(number, 1.12)
+        body.append(_text(x, y, name, "middle"))
+    for number, (name, shares) in enumerate(shapes):
+        path = " ".join("{:.1f},{:.1f}".format(*corner(place, min(1.0, share))) for place, share in enumerate(shares))
+        told = ", ".join(f"{label} {share:.0%}" for label, share in zip(corners, shares, strict=True))
+        body.append(f'<polygon class="area s{number}" points="{path}"><title>{escape(name)}: {told}</title></polygon>')
+        body.append(_text(16, 24 + 18 * number, f"■ {name}", f"s{number}"))
+    return _svg(body, "utilisation of " + ", ".join(corners))
+
+
+def _axis(label: str, values: Sequence[float], *, is_log: bool) -> Axis:
+    low, high = min(values), max(values)
+    return Axis(label, low / 1.6, high * 1.6, is_log) if is_log else Axis(label, low, high)
+
+
+def _x(axis: Axis, value: float) -> float:
+    return LEFT + axis.place(value) * (WIDTH - LEFT - RIGHT)
+
+
+def _y(axis: Axis, value: float) -> float:
+    return HEIGHT - BOTTOM - axis.place(value) * (HEIGHT - TOP - BOTTOM)
+
+
+def _labelled(mark: Mark, x_axis: Axis, y_axis: Axis, number: int) -> str:
+    x, y = _x(x_axis, mark.x), _y(y_axis, mark.y)
+    title = f"<title>{escape(mark.name)}: {_number(mark.x)}, {_number(mark.y)}</title>"
+    is_right = x > WIDTH * 0.75
+    label = _text(x - 8 if is_right else x + 8, y + 4, mark.name, "end" if is_right else "")
+    return f'<circle class="dot s{number % 6}" cx="{x:.1f}" cy="{y:.1f}" r="5">{title}</circle>{label}'
+
+
+def _figure(x_axis: Axis, y_axis: Axis, body: list[str], title: str, *, shows_x: bool = True) -> str:
+    frame = []
+    for value in y_axis.ticks():
+        y = _y(y_axis, value)
+        frame.append(f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>')
+        frame.append(_text(LEFT - 6, y + 4, _number(value), "end small"))
+    for value in x_axis.ticks() if shows_x else ():
+        frame.append(_text(_x(x_axis, value), HEIGHT - BOTTOM + 16, _number(value), "middle small"))
+    frame.append(_text((LEFT + WIDTH) / 2, HEIGHT - 8, x_axis.label, "middle"))
+    side = f'transform="rotate(-90 14 {HEIGHT / 2:.0f})"'
+    frame.append(f'<text class="middle" x="14" y="{HEIGHT / 2:.0f}" {side}>{escape(y_axis.label)}</text>')
+    return _svg(frame + body, title)
+
+
+def _svg(body: list[str], title: str) -> str:
+    inside = "".join(body)
+    return f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title)}">{inside}</svg>'
+
+
+def _text(x: float, y: float, text: str, kind: str = "") -> str:
+    return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}">{escape(text)}</text>'
+
+
+def _number(value: float) -> str:
+    """A short number.
+
+    >>> _number(0.00123), _number(1234567.0), _number(12.0)
+    ('0.00123', '1.23M', '12')
+    """
+    for limit, unit in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
+        if abs(value) >= limit:
+            scaled = value / (1e3 if unit == "k" else limit)
+            return f"{scaled:.3g}{unit}"
+    return f"{value:.3g}" if abs(value) < 100 else f"{value:.0f}"
