@@ -20,7 +20,7 @@ from penstock.build.rules import Rules, read_rules, rules_of_mix
 from penstock.build.staging import stage
 from penstock.build.work import SHARDS_FOLDER, WorkFolder, stem_of
 from penstock.codecs import Format
-from penstock.errors import DatasetError
+from penstock.errors import ArgumentError, DatasetError
 from penstock.records.dataset import open_dataset
 from penstock.records.manifest import Manifest
 from penstock.sources import open_source
@@ -88,6 +88,7 @@ def prepare(
     rules = mix if isinstance(mix, Rules) else rules_of_mix(mix, chosen.seed)
     work = WorkFolder(Path(out))
     work.check()
+    _check_apart(Path(source), work.root)
     opened = open_source(source, chosen.source_kind)
     recipe = Recipe(list_source(opened, without=chosen.fields_left_out()), rules, chosen, _native.ThreadPool(threads))
     return Preparation(opened, recipe, work)
@@ -114,16 +115,17 @@ class Preparation:
     def run(self, *, force: bool = False, durable: bool = True, on_progress: OnProgress = no_progress) -> Built:
         """Build, or go on with a build that was interrupted; `force` starts over."""
         work, recipe = self._work, self.recipe
+        if not force and work.is_finished():
+            return _already_built(work, recipe)
         if force:
             work.clear()
-        if work.is_finished():
-            return _already_built(work, recipe)
-        state = hashlib.sha256(self._source.state()).hexdigest()
-        work.check_begun(recipe.members, state)
         check_space(self.estimate, work.root)
-        work.begin(recipe.members, state)
-        staged = stage(self._source, recipe.listing, work.work, on_progress)
-        return _Run(recipe.with_places(staged), work, durable, on_progress).build()
+        with work.held():
+            state = hashlib.sha256(self._source.state()).hexdigest()
+            work.check_begun(recipe.members, state)
+            work.begin(recipe.members, state)
+            staged = stage(self._source, recipe.listing, work.work, on_progress)
+            return _Run(recipe.with_places(staged), work, durable, on_progress).build()
 
 
 class _Run:
@@ -193,6 +195,14 @@ class _Run:
             raise
         job.finish()
         self.on_progress(stage, self.num_done + job.num_done, total)
+
+
+def _check_apart(source: Path, out: Path) -> None:
+    """A source is only read: a dataset inside it would change it."""
+    if source.is_dir() and out.resolve().is_relative_to(source.resolve()):
+        raise ArgumentError(
+            "the dataset would lie inside its own source", where=str(out), fix="choose a folder outside of it", code=100
+        )
 
 
 def _already_built(work: WorkFolder, recipe: Recipe) -> Built:

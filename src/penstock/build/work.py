@@ -6,17 +6,19 @@ import json
 import os
 import shutil
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from penstock.build.rows import ShardNotes, read_notes
 from penstock.codecs import Format
 from penstock.errors import DatasetError
 from penstock.records.manifest import FILE_NAME, INDEX_NAME
-from penstock.storage import make_folders, read_file, write_file
+from penstock.storage import locked, make_folders, read_file, write_file
 
 WORK_FOLDER = ".build"
 SHARDS_FOLDER = "shards"
 RECIPE_NAME = "recipe.json"
+LOCK_NAME = "lock"
 OWN_NAMES = (FILE_NAME, INDEX_NAME, SHARDS_FOLDER, WORK_FOLDER)
 
 
@@ -62,6 +64,11 @@ class WorkFolder:
         if not (self.work / RECIPE_NAME).is_file():
             write_file(self.work / RECIPE_NAME, _note(recipe, state), durable=True)
         make_folders(self.shards)
+
+    def held(self) -> AbstractContextManager[None]:
+        """For the length of a `with`, no other build may work here."""
+        make_folders(self.work)
+        return locked(self.work / LOCK_NAME)
 
     def written_bytes(self) -> int:
         """Bytes of the shards that are there, and of the work files."""

@@ -18,7 +18,15 @@ from typing import IO, Annotated
 
 import typer
 from rich.console import Console, RenderableType
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
 from rich.text import Text
 
@@ -73,7 +81,13 @@ class Output:
         if not sys.stderr.isatty():
             yield no_progress
             return
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            RateColumn(),
+            TimeRemainingColumn(),
+        )
         with Progress(*columns, console=self._messages, transient=True) as bar:
             task = bar.add_task("", total=None)
 
@@ -81,6 +95,14 @@ class Output:
                 bar.update(task, description=stage, completed=done, total=total)
 
             yield report
+
+
+class RateColumn(ProgressColumn):
+    """How many a second, of late."""
+
+    def render(self, task: Task) -> Text:
+        """Empty until it is known."""
+        return Text(f"{task.speed:,.0f}/s" if task.speed else "", style="progress.data.speed")
 
 
 def new_table(*columns: str, numbers: int = 0) -> Table:

@@ -11,6 +11,7 @@ from penstock.storage.local import (
     time_opens,
     write_file,
 )
+from penstock.storage.lock import locked
 from penstock.storage.ranges import InputFile
 from penstock.storage.tree import Tree, list_tree
 
@@ -21,6 +22,7 @@ __all__ = [
     "file_checksum",
     "find_files",
     "list_tree",
+    "locked",
     "make_folders",
     "probe_reads",
     "read_file",

@@ -10,7 +10,8 @@ import pytest
 
 import penstock
 from penstock.build import BuildOptions, build, prepare
-from penstock.errors import CodecError, DatasetError, StorageError
+from penstock.errors import ArgumentError, CodecError, DatasetError, StorageError
+from penstock.storage import locked
 from tests.dataset_files import files_of, finished_samples, make_photos
 
 MIX = "weir:fast=0.5,png=0.5"
@@ -191,3 +192,18 @@ def test_a_source_of_nothing_but_damage_gives_no_dataset(tmp_path: Path) -> None
 
     with pytest.raises(DatasetError, match="no sample could be converted"):
         build(tmp_path / "photos", tmp_path / "data.pen", mix="png=1", options=BuildOptions(skip_errors=True))
+
+
+def test_two_builds_do_not_work_on_one_dataset_at_once(photos: Path, tmp_path: Path) -> None:
+    out = tmp_path / "data.pen"
+    (out / ".build").mkdir(parents=True)
+
+    with locked(out / ".build" / "lock"), pytest.raises(StorageError, match="another process is working here"):
+        build(photos, out, mix=MIX, options=OPTIONS)
+    assert build(photos, out, mix=MIX, options=OPTIONS).num_converted == 40
+
+
+def test_a_dataset_inside_its_source_is_refused(photos: Path) -> None:
+    with pytest.raises(ArgumentError, match="inside its own source"):
+        build(photos, photos / "data.pen", mix=MIX)
+    assert not (photos / "data.pen").exists()
