@@ -121,6 +121,11 @@ class EpochOrder:
         samples: Indices = self._table[lanes, steps].astype(np.int64)
         return samples
 
+    @property
+    def num_lanes_computed(self) -> int:
+        """How many lanes were asked for so far: what this epoch has cost."""
+        return int(self._ready.sum())
+
     def _check_positions(self, least: int, most: int) -> None:
         if least < 0 or most >= self.num_samples:
             raise ArgumentError(

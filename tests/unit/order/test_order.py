@@ -98,3 +98,11 @@ def test_a_recorded_number_of_lanes_is_kept_where_the_set_is_large_enough() -> N
 @pytest.mark.parametrize("num_samples", [1, 63, 64, 511, 512, 3071, 3072, 61_439, 61_440, 10**7])
 def test_a_dataset_records_the_lanes_that_its_order_has(num_samples: int) -> None:
     assert lanes_for(num_samples) == choose_lanes(num_samples)
+
+
+def test_a_batch_costs_its_own_lanes_and_not_the_epoch() -> None:
+    epoch = Order(np.zeros(200_000, np.uint8)).epoch(5)
+
+    Schedule(epoch, Batches(200_000, 64)).ids_of(2_000)
+
+    assert epoch.num_lanes_computed == 64
