@@ -1,6 +1,7 @@
 #include "codecs/metadata.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/crc32c.h"
 #include "codecs/metadata_parts.h"
@@ -46,6 +47,16 @@ void Metadata::add(std::string_view tag, ByteView content) {
     append_u32(entries_, content.size());
     entries_.append(content.data(), content.size());
     kept_.emplace_back(tag);
+}
+
+void Metadata::drop(std::string_view tag) {
+    std::string name(tag);
+    for (char& letter : name) {
+        const bool is_plain = (letter >= '0' && letter <= '9') || (letter >= 'A' && letter <= 'Z') ||
+                              (letter >= 'a' && letter <= 'z') || letter == ' ';
+        if (!is_plain) letter = '?';
+    }
+    dropped_.push_back(std::move(name));
 }
 
 ByteBuffer Metadata::block() const {

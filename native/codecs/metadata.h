@@ -16,7 +16,8 @@ class Metadata {
   public:
     /// Notes an entry; the second one of a tag that may stand once (all but TEXT) is dropped.
     void add(std::string_view tag, ByteView content);
-    void drop(std::string_view tag) { dropped_.emplace_back(tag); }
+    /// Notes that something was left out; what is no letter or digit in its name becomes '?'.
+    void drop(std::string_view tag);
 
     /// The entries with their checksum; empty if there are none.
     [[nodiscard]] ByteBuffer block() const;

@@ -44,7 +44,8 @@ class ImageFolder:
             splits=pa.array(listing.splits, pa.string()) if has_splits else None,
             columns={"label": labels} if has_labels else {},
         )
-        return Layout({"image": Role.IMAGE}, listing.classes if has_labels else None), samples
+        left_out = {"files that are no images": listing.num_other_files} if listing.num_other_files else {}
+        return Layout({"image": Role.IMAGE}, listing.classes if has_labels else None, left_out), samples
 
     def read(self, field: str, rows: npt.NDArray[np.int64]) -> Iterable[bytes]:
         """Never asked for: all bytes lie in files."""

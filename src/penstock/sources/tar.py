@@ -132,7 +132,7 @@ class _Reader:
     def _member(self, header: bytes, kind: bytes, begin: int, data: int, length: int) -> Member | None:
         if kind in (FOLDER, LABEL):
             return None
-        told = {**self._global, **self._next}
+        told = {**self._global, **self._next} if self._global or self._next else {}
         name = self._name_of(header, told, begin)
         what = "a sparse file" if any(key.startswith("GNU.sparse.") for key in told) else REFUSED.get(kind)
         if what is None and kind not in (b"0", b"\0", b"7"):

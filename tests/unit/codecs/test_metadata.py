@@ -99,6 +99,12 @@ def test_a_plain_file_has_none() -> None:
         assert _native.read_metadata(data) == (b"", [], [])
 
 
+def test_a_chunk_with_an_impossible_name_is_told_in_letters() -> None:
+    png = WITHOUT["png"]
+
+    assert _native.read_metadata(png[:33] + chunk(b"\xff\nx\0", b"") + png[33:])[2] == ["??x?"]
+
+
 def test_what_a_dataset_has_no_place_for_is_told() -> None:
     png = WITHOUT["png"]
     with_time = png[:33] + chunk(b"tIME", bytes(7)) + chunk(b"bKGD", bytes(6)) + png[33:]

@@ -16,7 +16,7 @@ from penstock.export import ExportOptions, export
 from tests.unit.codecs.test_embed import EXIF, PROFILE
 from tests.unit.export.layouts import PHOTOS
 
-ENTRIES = ["ICCP", "EXIF", "TEXT", "pHYs"]
+ENTRIES = ["ICCP", "EXIF", "TEXT", "XMP ", "pHYs"]
 
 
 @pytest.fixture
@@ -29,17 +29,16 @@ def source(tmp_path: Path) -> Path:
         Image.fromarray(photo).save(file, format, icc_profile=PROFILE, exif=EXIF, dpi=(254, 254))
         data = file.getvalue()
         plain, _, _ = _native.read_metadata(data)
-        data, dropped = _native.embed_metadata(data, _comment(f"photo {number}"))
+        data, dropped = _native.embed_metadata(data, _block(("TEXT", f"Comment\0photo {number}"), ("XMP ", "<x/>")))
         assert plain
         assert not dropped
         (folder / f"{number}.{format.lower()}").write_bytes(data)
     return folder
 
 
-def _comment(text: str) -> bytes:
-    content = b"Comment\0" + text.encode()
-    entry = b"TEXT" + len(content).to_bytes(4, "little") + content
-    return entry + _native.crc32c(entry).to_bytes(4, "little")
+def _block(*entries: tuple[str, str]) -> bytes:
+    content = b"".join(tag.encode() + len(text.encode()).to_bytes(4, "little") + text.encode() for tag, text in entries)
+    return content + _native.crc32c(content).to_bytes(4, "little")
 
 
 def by_stem(folder: Path) -> dict[str, bytes]:

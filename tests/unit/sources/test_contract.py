@@ -47,3 +47,9 @@ def test_an_unknown_kind_says_which_there_are(tmp_path: Path) -> None:
         open_source(tmp_path, "tape")
 
     assert "folder" in caught.value.fix
+
+
+def test_files_that_are_no_images_are_counted(tmp_path: Path) -> None:
+    layout, _ = open_source(write(tmp_path, "a.png", "notes.txt", "b/list.csv")).samples()
+
+    assert dict(layout.left_out) == {"files that are no images": 2}
