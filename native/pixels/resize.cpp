@@ -52,6 +52,11 @@ class QuadRing {
         for (std::size_t i = 0; i < capacity; ++i) scratch.slots[i] = scratch.quads.data() + i * stride;
         taps_ = {horizontal.first(), horizontal.groups(), horizontal.weights(0), horizontal.count(),
                  horizontal.max_groups()};
+        const std::size_t plan_bytes = kernels.plan_bytes(taps_, source.shape.channels);
+        if (plan_bytes == 0) return;
+        scratch.plan.resize(plan_bytes + 63);
+        std::uint8_t* plan = scratch.plan.data() + (-reinterpret_cast<std::uintptr_t>(scratch.plan.data()) & 63);
+        if (kernels.plan_rows(taps_, source.shape.channels, plan)) plan_ = plan;
     }
 
     /// Pointers to the `count` quads from `first` on. Asked for in order.
@@ -68,7 +73,7 @@ class QuadRing {
         const std::uint8_t* rows[4];
         // Below the last row its weights are 0; any row will do.
         for (std::uint32_t r = 0; r < 4; ++r) rows[r] = rows_.row(std::min(quad * 4 + r, source_.shape.height - 1));
-        kernels_.filter_rows(rows, taps_, source_.shape.channels, out);
+        kernels_.filter_rows(rows, taps_, source_.shape.channels, plan_, out);
     }
 
     ConstImageView source_;
@@ -76,6 +81,7 @@ class QuadRing {
     ResizeScratch& scratch_;
     SlackRows rows_;
     Taps taps_{};
+    const std::uint8_t* plan_ = nullptr;
     std::uint32_t next_ = 0;
 };
 

@@ -24,6 +24,7 @@ class RowSink {
 struct ResizeScratch {
     AxisTable horizontal;
     AxisTable vertical;
+    ByteBuffer plan;   ///< of the horizontal pass
     ByteBuffer quads;  ///< interleaved rows, as many as the filter is high
     ByteBuffer tail;   ///< the last rows of the source, with slack
     std::vector<double> sums;

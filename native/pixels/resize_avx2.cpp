@@ -92,7 +92,8 @@ void filter_pixels(const std::uint8_t* const* rows, const Taps& taps, std::uint8
     }
 }
 
-void filter_rows(const std::uint8_t* const* rows, const Taps& taps, std::uint32_t channels, std::uint8_t* out) {
+void filter_rows(const std::uint8_t* const* rows, const Taps& taps, std::uint32_t channels, const std::uint8_t*,
+                 std::uint8_t* out) {
     switch (channels) {
         case 1: return filter_pixels<1>(rows, taps, out);
         case 2: return filter_pixels<2>(rows, taps, out);
@@ -136,7 +137,7 @@ void filter_columns(const std::uint8_t* const* quads, const std::int32_t* weight
 
 }  // namespace
 
-const ResizeKernels kResizeAvx2{pack, filter_rows, filter_columns};
+const ResizeKernels kResizeAvx2{pack, no_plan_bytes, no_plan, filter_rows, filter_columns};
 
 }  // namespace penstock
 

@@ -16,16 +16,21 @@ struct Taps {
     std::uint32_t stride;
 };
 
-/// What the kernels may read past the last sample of a row, and past the interleaved rows.
-constexpr std::size_t kRowSlack = 64;
+/// What the kernels may read past the last sample of a row, and read and write past interleaved rows.
+constexpr std::size_t kRowSlack = 128;
 
 struct ResizeKernels {
-    /// Rewrites groups of four weights into what the other two functions read, in place.
+    /// Rewrites groups of four weights into what the other functions read, in place.
     void (*pack)(std::int32_t* weights, std::size_t num_groups);
 
-    /// Filters four rows of pixels of `channels` samples along x: sample s of row r becomes out[4 * s + r].
-    /// Rows are readable `kRowSlack` bytes past their end; up to 16 bytes past the result are written.
-    void (*filter_rows)(const std::uint8_t* const* rows, const Taps& taps, std::uint32_t channels, std::uint8_t* out);
+    /// The size of a plan for many rows of pixels of `channels` samples; 0 if the kernels have none.
+    std::size_t (*plan_bytes)(const Taps& taps, std::uint32_t channels);
+    /// Writes that plan to memory aligned to 64 bytes; false if these taps are too far apart for one.
+    bool (*plan_rows)(const Taps& taps, std::uint32_t channels, std::uint8_t* plan);
+
+    /// Filters four rows along x: sample s of row r becomes out[4 * s + r]. `plan` may be null.
+    void (*filter_rows)(const std::uint8_t* const* rows, const Taps& taps, std::uint32_t channels,
+                        const std::uint8_t* plan, std::uint8_t* out);
 
     /// Filters interleaved rows along y into one row of `samples`. `quads[i]` holds four rows, which `weights + 4 * i`
     /// weighs. Writes exactly `samples` bytes.
@@ -39,5 +44,9 @@ extern const ResizeKernels kResizeAvx512;
 
 /// Those of the active SIMD path.
 [[nodiscard]] const ResizeKernels& active_resize_kernels() noexcept;
+
+/// For kernels without plans.
+[[nodiscard]] std::size_t no_plan_bytes(const Taps& taps, std::uint32_t channels);
+[[nodiscard]] bool no_plan(const Taps& taps, std::uint32_t channels, std::uint8_t* plan);
 
 }  // namespace penstock

@@ -34,7 +34,8 @@ void filter_row(const std::uint8_t* row, const Taps& taps, std::uint8_t* out) {
     }
 }
 
-void filter_rows(const std::uint8_t* const* rows, const Taps& taps, std::uint32_t channels, std::uint8_t* out) {
+void filter_rows(const std::uint8_t* const* rows, const Taps& taps, std::uint32_t channels, const std::uint8_t*,
+                 std::uint8_t* out) {
     using FilterRow = void (*)(const std::uint8_t*, const Taps&, std::uint8_t*);
     constexpr FilterRow by_channels[] = {filter_row<1>, filter_row<2>, filter_row<3>, filter_row<4>};
     for (std::size_t r = 0; r < 4; ++r) by_channels[channels - 1](rows[r], taps, out + r);
@@ -61,7 +62,10 @@ void filter_columns(const std::uint8_t* const* quads, const std::int32_t* weight
 
 }  // namespace
 
-const ResizeKernels kResizePlain{pack, filter_rows, filter_columns};
+const ResizeKernels kResizePlain{pack, no_plan_bytes, no_plan, filter_rows, filter_columns};
+
+std::size_t no_plan_bytes(const Taps&, std::uint32_t) { return 0; }
+bool no_plan(const Taps&, std::uint32_t, std::uint8_t*) { return false; }
 
 const ResizeKernels& active_resize_kernels() noexcept {
 #if defined(__x86_64__)
