@@ -16,23 +16,23 @@ inline __mmask16 first_lanes(std::size_t count) {
 
 inline __mmask64 first_bytes(std::size_t count) { return count >= 64 ? ~__mmask64{0} : (__mmask64{1} << count) - 1; }
 
-/// Finds the samples of one channel among sixteen pixels.
+/// Sixteen pixels, or the first `count` of them.
 template <int kChannels>
-struct Picker {
-    __m512i order;
+inline __m512i load(const std::uint8_t* pixels, std::size_t count = 16) {
+    return _mm512_maskz_loadu_epi8(first_bytes(count * kChannels), pixels);
+}
 
-    explicit Picker(int channel) {
-        alignas(64) std::uint8_t bytes[64] = {};
-        for (int i = 0; i < 16; ++i) bytes[i] = static_cast<std::uint8_t>(i * kChannels + channel);
-        order = _mm512_load_si512(bytes);
-    }
-    /// Of the first `count` pixels.
-    [[nodiscard]] inline __m128i pick(const std::uint8_t* pixels, std::size_t count) const {
-        const std::size_t bytes = (count < 16 ? count : 16) * kChannels;
-        const __m512i loaded = _mm512_maskz_loadu_epi8(first_bytes(bytes), pixels);
-        return _mm512_castsi512_si128(_mm512_permutexvar_epi8(order, loaded));
-    }
-};
+/// Where the samples of one channel are among sixteen pixels.
+template <int kChannels>
+inline __m512i order_of(int channel) {
+    alignas(64) std::uint8_t order[64] = {};
+    for (int i = 0; i < 16; ++i) order[i] = static_cast<std::uint8_t>(i * kChannels + channel);
+    return _mm512_load_si512(order);
+}
+
+inline __m128i pick(__m512i pixels, __m512i order) {
+    return _mm512_castsi512_si128(_mm512_permutexvar_epi8(order, pixels));
+}
 
 /// The function of sixteen samples side by side, which may belong to different channels.
 struct Function {
@@ -68,16 +68,28 @@ inline void store(std::uint16_t* out, __mmask16 lanes, __m512 values) {
     _mm256_mask_storeu_epi16(out, lanes, _mm512_cvtps_ph(values, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
 }
 
+/// Calls `take(channel, x, lanes, samples)` for the samples of every channel, sixteen or fewer at a time.
+template <int kChannels, typename Take>
+inline void visit_planes(const std::uint8_t* row, std::size_t pixels, Take take) {
+    __m512i orders[kChannels];
+    for (int c = 0; c < kChannels; ++c) orders[c] = order_of<kChannels>(c);
+    std::size_t x = 0;
+    for (; x + 16 <= pixels; x += 16) {
+        const __m512i loaded = load<kChannels>(row + x * kChannels);
+        for (int c = 0; c < kChannels; ++c) take(c, x, __mmask16{0xffff}, pick(loaded, orders[c]));
+    }
+    if (x == pixels) return;
+    const __m512i loaded = load<kChannels>(row + x * kChannels, pixels - x);
+    for (int c = 0; c < kChannels; ++c) take(c, x, first_lanes(pixels - x), pick(loaded, orders[c]));
+}
+
 template <int kChannels, typename Out>
 void to_planes(const std::uint8_t* row, std::size_t pixels, const FloatTable& table, Out* out, std::size_t plane) {
-    for (int c = 0; c < kChannels; ++c, out += plane) {
-        const Picker<kChannels> picker(c);
-        const Function function(table.affine + c, 0, 1);
-        for (std::size_t x = 0; x < pixels; x += 16) {
-            const __m128i bytes = picker.pick(row + x * kChannels, pixels - x);
-            store(out + x, first_lanes(pixels - x), function.of(bytes));
-        }
-    }
+    const Function functions[4] = {
+        {table.affine, 0, 1}, {table.affine + 1, 0, 1}, {table.affine + 2, 0, 1}, {table.affine + 3, 0, 1}};
+    visit_planes<kChannels>(row, pixels, [&](int c, std::size_t x, __mmask16 lanes, __m128i samples) {
+        store(out + static_cast<std::size_t>(c) * plane + x, lanes, functions[c].of(samples));
+    });
 }
 
 /// Channels stay side by side: vectors of `kChannels` kinds take turns.
@@ -117,12 +129,9 @@ void convert_row(const std::uint8_t* row, std::size_t pixels, std::size_t channe
 
 template <int kChannels>
 void split_pixels(const std::uint8_t* row, std::size_t pixels, std::uint8_t* out, std::size_t plane) {
-    for (int c = 0; c < kChannels; ++c, out += plane) {
-        const Picker<kChannels> picker(c);
-        for (std::size_t x = 0; x < pixels; x += 16) {
-            _mm_mask_storeu_epi8(out + x, first_lanes(pixels - x), picker.pick(row + x * kChannels, pixels - x));
-        }
-    }
+    visit_planes<kChannels>(row, pixels, [&](int c, std::size_t x, __mmask16 lanes, __m128i samples) {
+        _mm_mask_storeu_epi8(out + static_cast<std::size_t>(c) * plane + x, lanes, samples);
+    });
 }
 
 void split(const std::uint8_t* row, std::size_t pixels, std::size_t channels, std::uint8_t* out, std::size_t plane) {
