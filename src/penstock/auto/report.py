@@ -20,7 +20,7 @@ def make_report(decision: Decision, result: AutoResult | None, problem: Problem 
     """The report of a run, or of a decision not to build."""
     plan, profile = decision.plan, decision.profile
     problem = problem or _problem(decision)
-    headline = f"{result.speed_up:.2f} times faster" if result is not None else "nothing was built"
+    headline = f"{result.speed_up:.2f} times the rate" if result is not None else "nothing was built"
     limits = str(decision.options.limits)
     machine = f"{profile.cpu}, {profile.cores} cores" + ("" if limits == "none" else f", as if with {limits}")
     sections = [Section("What it means", tuple(plan.explanation))]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 from dataclasses import dataclass, replace
@@ -11,7 +12,7 @@ from penstock.bench import EmulatedBench, LoaderBenchOptions, bench_under
 from penstock.build import Built, prepare
 from penstock.build.rules import read_rules
 from penstock.limits import NO_LIMITS, Limits
-from penstock.plan import Goals, Plan, make_plan, write_plan
+from penstock.plan import Goals, Plan, Row, make_plan, write_plan
 from penstock.profile import Profile
 from penstock.profile.measure import ProfileOptions, measure
 from penstock.types import OnProgress, no_progress
@@ -21,7 +22,7 @@ WORTH_BUILDING = 1.10
 MUCH_SECONDS, MUCH_BYTES = 600.0, 20 * 10**9
 """A build above either is asked about."""
 BENCH_SECONDS = 20.0
-"""Of each epoch; there are two."""
+"""Of an epoch, at most, and of all epochs together about as much: small datasets take many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,18 +115,23 @@ def finish(decision: Decision, out: str | os.PathLike[str], *, on_progress: OnPr
     """Build what was decided, and bench the source and the dataset, each in a process of its own."""
     rules = read_rules(write_plan(decision.plan), "the plan")
     built = prepare(decision.source, out, mix=rules).run(on_progress=on_progress)
-    options = LoaderBenchOptions(
+    on_progress("bench before", 0, 2)
+    before = bench_under(decision.source, _bench_options(decision, decision.plan.rows[0]), decision.options.limits)
+    on_progress("bench after", 1, 2)
+    options = _with_memory(_bench_options(decision, decision.plan.chosen), decision.options)
+    after = bench_under(out, options, decision.options.limits)
+    return AutoResult(decision, built, before, after)
+
+
+def _bench_options(decision: Decision, row: Row) -> LoaderBenchOptions:
+    epoch_seconds = decision.profile.dataset.num_samples / row.rates.end_to_end
+    return LoaderBenchOptions(
         transform=decision.options.transform,
         batch_size=decision.options.batch_size,
         cache="none",
-        epochs=2,
+        epochs=max(2, min(20, math.ceil(BENCH_SECONDS / 2 / epoch_seconds))),
         max_seconds=BENCH_SECONDS,
     )
-    on_progress("bench before", 0, 2)
-    before = bench_under(decision.source, options, decision.options.limits)
-    on_progress("bench after", 1, 2)
-    after = bench_under(out, _with_memory(options, decision.options), decision.options.limits)
-    return AutoResult(decision, built, before, after)
 
 
 def _with_memory(bench: LoaderBenchOptions, options: AutoOptions) -> LoaderBenchOptions:

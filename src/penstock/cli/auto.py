@@ -84,7 +84,7 @@ def auto(
     report = out_folder.with_name(out_folder.name + ".report.html")
     write_file(report, make_report(decision, result))
     before, after = result.before.images_per_second, result.after.images_per_second
-    out.show(f"{result.speed_up:.2f} times faster: {before:,.0f} images/s before, {after:,.0f} after. Report: {report}")
+    out.show(f"{before:,.0f} images/s before, {after:,.0f} after: {result.speed_up:.2f} times. The report is {report}.")
     fields = {"before_images_per_second": before, "after_images_per_second": after, "speed_up": result.speed_up}
     out.result({**_fields(decision), **fields, "report": str(report), "dataset": str(out_folder)})
 
