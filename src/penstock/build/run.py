@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
 from penstock import _native
 from penstock.build.estimate import Estimate, check_space, estimate
+from penstock.build.foreign import ForeignFiles
 from penstock.build.index import WrittenShard
 from penstock.build.listing import list_source
 from penstock.build.options import BuildOptions
@@ -89,9 +90,11 @@ def prepare(
     work = WorkFolder(Path(out))
     work.check()
     _check_apart(Path(source), work.root)
-    opened = open_source(source, chosen.source_kind)
-    recipe = Recipe(list_source(opened, without=chosen.fields_left_out()), rules, chosen, _native.ThreadPool(threads))
-    return Preparation(opened, recipe, work)
+    codecs = [format.codec for format in (*rules.formats, *chosen.field_formats().values())]
+    opened = ForeignFiles(open_source(source, chosen.source_kind), codecs, skip_errors=chosen.skip_errors)
+    listing = list_source(opened, without=chosen.fields_left_out())
+    chosen = _with_formats(chosen, opened.fields)
+    return Preparation(opened, Recipe(listing, rules, chosen, _native.ThreadPool(threads)), work)
 
 
 def load_plan(path: str | os.PathLike[str]) -> Rules:
@@ -195,6 +198,19 @@ class _Run:
             raise
         job.finish()
         self.on_progress(stage, self.num_done + job.num_done, total)
+
+
+def _with_formats(options: BuildOptions, foreign: set[str]) -> BuildOptions:
+    """Fields whose files cannot be kept as they are become PNG, unless a format was chosen."""
+    if foreign and options.keep_source:
+        raise ArgumentError(
+            "files that only Python decodes (TIFF) cannot be kept beside their images",
+            where="keep_source",
+            fix="leave it out, or convert them to PNG",
+            code=130,
+        )
+    further = {name: "png" for name in sorted(foreign) if name != "image" and name not in options.formats}
+    return replace(options, formats={**options.formats, **further}) if further else options
 
 
 def _check_apart(source: Path, out: Path) -> None:

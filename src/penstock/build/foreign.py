@@ -1,0 +1,93 @@
+"""Sources whose files only Python can decode (TIFF, plug-ins): handed to the native core as pixels, exactly.
+
+A wrapper around a source. Files whose ending names such a codec are no longer read by place but asked for, and given as
+lossless bytes that the core decodes. What such a file says beside its pixels is not kept, and is counted.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable
+from dataclasses import replace
+from pathlib import PurePath
+
+import numpy as np
+import numpy.typing as npt
+
+from penstock import _native
+from penstock.codecs import DecodeOptions, codec_for, encode
+from penstock.codecs.table import BUILTIN, plug_ins
+from penstock.errors import PenstockError
+from penstock.sources.source import ASK, Layout, Places, Role, Samples, Source
+from penstock.storage import read_file
+
+CARRIERS = ("raw", "weir:fast", "png")
+"""Lossless formats that any pixels can travel in."""
+
+
+class ForeignFiles:
+    """A source in which every file is of a native codec, or asked for."""
+
+    def __init__(self, source: Source, formats: Collection[str], *, skip_errors: bool) -> None:
+        """`formats` are the codecs that the dataset will hold: pixels travel in another, so that none seems kept."""
+        self._skip_errors = skip_errors
+        self.kind = source.kind
+        self.fields: set[str] = set()
+        """Image fields that have such files; known once `samples` was called."""
+        self._source = source
+        self._carrier = next((name for name in CARRIERS if name.partition(":")[0] not in formats), CARRIERS[0])
+        self._paths: dict[str, dict[int, bytes]] = {}
+        self._roles: dict[str, Role] = {}
+
+    def samples(self) -> tuple[Layout, Samples]:
+        """As the source's, with ASK in place of files that the core cannot decode."""
+        layout, samples = self._source.samples()
+        endings = _foreign_endings()
+        foreign = np.array([PurePath(os.fsdecode(path)).suffix.lower() in endings for path in samples.files], bool)
+        if not foreign.any():
+            return layout, samples
+        self._roles = dict(layout.roles)
+        places = {name: self._ask_for(name, place, foreign, samples) for name, place in samples.places.items()}
+        count = sum(len(paths) for paths in self._paths.values())
+        left_out = {**layout.left_out, f"metadata of {', '.join(sorted(endings))} files": count}
+        return replace(layout, left_out=left_out), replace(samples, places=places)
+
+    def read(self, field: str, rows: npt.NDArray[np.int64]) -> Iterable[bytes]:
+        """Pixels of foreign files in a lossless format; the source's own bytes of the rest."""
+        own = self._paths.get(field, {})
+        if not own:
+            yield from self._source.read(field, rows)
+            return
+        for row in rows.tolist():
+            if row in own:
+                yield self._decoded(own[row], self._roles[field])
+            else:
+                yield from self._source.read(field, np.array([row]))
+
+    def state(self) -> bytes:
+        """The source's."""
+        return self._source.state()
+
+    def _ask_for(self, name: str, place: Places, foreign: npt.NDArray[np.bool_], samples: Samples) -> Places:
+        rows = np.flatnonzero((place.file >= 0) & foreign[np.maximum(place.file, 0)])
+        if len(rows):
+            self.fields.add(name)
+            self._paths[name] = {int(row): samples.files[place.file[row]] for row in rows}
+        file = place.file.copy()
+        file[rows] = ASK
+        return replace(place, file=file)
+
+    def _decoded(self, path: bytes, role: Role) -> bytes:
+        data = read_file(os.fsdecode(path))
+        options = DecodeOptions(palette="indices" if role is Role.MASK else "colours")
+        try:
+            return encode(codec_for(data).decode(data, options), self._carrier)
+        except PenstockError as error:
+            if self._skip_errors:
+                return data  # which the core cannot decode either: it notes the sample as left out
+            raise error.within(os.fsdecode(path)) from error
+
+
+def _foreign_endings() -> set[str]:
+    native = set(_native.codec_names())
+    return {ending for codec in (*BUILTIN, *plug_ins()) if codec.name not in native for ending in codec.extensions}
