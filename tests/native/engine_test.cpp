@@ -18,6 +18,7 @@
 
 #include "claims.h"
 #include "engine/cores.h"
+#include "engine/ordered.h"
 #include "engine/queue.h"
 #include "engine/thread_pool.h"
 
@@ -394,6 +395,68 @@ CLAIM(unreadable_quota_is_no_limit) {
     write_text(root.path() / "proc/self/cgroup", "nonsense\n0::/\n");
     write_text(root.path() / "sys/fs/cgroup/cpu.max", "many of\n");
     CHECK(quota_cores(root.path()) == 0);
+}
+
+// ---- ordered results
+
+CLAIM(results_are_taken_in_order_one_at_a_time) {
+    ThreadPool pool(4);
+    std::vector<std::size_t> taken;  // without a lock: a sanitizer would see two at once
+    run_ordered<std::size_t>(
+        pool, 2000, 8, [](std::size_t index) { return index * index; },
+        [&](std::size_t index, std::size_t result) {
+            CHECK(result == index * index);
+            taken.push_back(index);
+        })
+        ->finish();
+    CHECK(taken.size() == 2000);
+    for (std::size_t i = 0; i < taken.size(); ++i) CHECK(taken[i] == i);
+}
+
+CLAIM(results_wait_for_a_slow_one_in_front_and_never_exceed_the_window) {
+    ThreadPool pool(4);
+    std::atomic<std::size_t> alive{0}, most{0};
+    run_ordered<int>(
+        pool, 400, 6,
+        [&](std::size_t index) {
+            if (index % 50 == 0) std::this_thread::sleep_for(2ms);
+            const std::size_t now = ++alive;
+            for (std::size_t seen = most; now > seen && !most.compare_exchange_weak(seen, now);) continue;
+            return 0;
+        },
+        [&](std::size_t, int) { --alive; })
+        ->finish();
+    CHECK(alive == 0);
+    CHECK(most <= 7);  // six in the window, and one that is just being taken out of it
+}
+
+CLAIM(an_error_in_making_or_taking_ends_the_work_without_a_hang) {
+    for (const bool in_take : {false, true}) {
+        ThreadPool pool(4);
+        std::atomic<std::size_t> num_taken{0};
+        const auto job = run_ordered<int>(
+            pool, 1000, 4,
+            [&](std::size_t index) {
+                if (!in_take && index == 100) throw Error(ErrorCode::corrupt, "made badly", "", "");
+                return 0;
+            },
+            [&](std::size_t index, int) {
+                if (in_take && index == 100) throw Error(ErrorCode::corrupt, "taken badly", "", "");
+                ++num_taken;
+            });
+        CHECK(error_code([&] { job->finish(); }) == static_cast<int>(ErrorCode::corrupt));
+        CHECK(num_taken <= 100);
+    }
+}
+
+CLAIM(cancelled_ordered_work_ends) {
+    ThreadPool pool(3);
+    std::atomic<std::size_t> num_taken{0};
+    const auto job =
+        run_ordered<int>(pool, 100000, 4, [](std::size_t) { return 0; }, [&](std::size_t, int) { ++num_taken; });
+    while (num_taken < 10) std::this_thread::yield();
+    job->cancel();
+    CHECK(job->wait_for(10s));
 }
 
 int main(int argc, char** argv) {
