@@ -15,11 +15,13 @@ from penstock import _native
 from penstock.build.recipe import Recipe
 from penstock.codecs import Format
 from penstock.errors import PenstockError, StorageError
-from penstock.sources.source import ASK, Source
+from penstock.sources.source import ABSENT, ASK, Source
 from penstock.units import bytes_text
 
 TRIALS = 6
 """Images that are tried per format."""
+PLENTY = 100
+"""Times the source's bytes: more than raw pixels of JPEGs need."""
 MARGIN = 0.02
 """Of the free space that must stay free."""
 
@@ -87,6 +89,14 @@ def estimate(recipe: Recipe, source: Source, out: Path, written_bytes: int) -> E
         written_bytes=written_bytes,
         free_bytes=shutil.disk_usage(_existing(out)).free,
     )
+
+
+def fits_for_sure(recipe: Recipe, out: Path) -> bool:
+    """Whether there is so much room that no image need be tried: a hundred times the source, all lengths known."""
+    lengths = [place.length[place.file != ABSENT] for place in recipe.listing.places.values()]
+    if any((length < 0).any() for length in lengths):
+        return False
+    return PLENTY * sum(int(length.sum()) for length in lengths) < shutil.disk_usage(_existing(out)).free
 
 
 def check_space(expected: Estimate, out: Path) -> None:

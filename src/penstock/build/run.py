@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 
 from penstock import _native
-from penstock.build.estimate import Estimate, check_space, estimate
+from penstock.build.estimate import Estimate, check_space, estimate, fits_for_sure
 from penstock.build.foreign import ForeignFiles
 from penstock.build.index import WrittenShard
 from penstock.build.listing import list_source
@@ -122,7 +122,8 @@ class Preparation:
             return _already_built(work, recipe)
         if force:
             work.clear()
-        check_space(self.estimate, work.root)
+        if "estimate" in self.__dict__ or not fits_for_sure(recipe, work.root):
+            check_space(self.estimate, work.root)
         with work.held():
             state = hashlib.sha256(self._source.state()).hexdigest()
             work.check_begun(recipe.members, state)
