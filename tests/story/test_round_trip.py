@@ -8,11 +8,14 @@ import numpy as np
 import pytest
 
 import penstock
+from penstock import _native
 from penstock.build import BuildOptions, build
 from penstock.codecs import transcode
 from penstock.export import ExportOptions, export
 from penstock.records import Dataset, open_dataset
+from tests.unit.export.layouts import LAYOUTS, assert_same
 
+FORMATS = ("jpeg", "jpeg:restart", "png", "webp:lossless", "weir:fast", "weir:dense", "l3", "raw")
 LOSSLESS = ("weir:fast=0.4,weir:dense=0.3,png=0.3", "l3=0.5,raw=0.5", "webp:lossless=1")
 
 
@@ -92,14 +95,47 @@ def test_all_frames_and_their_masks_come_back(shared_data: Path, tmp_path: Path,
 
 
 @pytest.mark.long
-def test_photographs_survive_every_lossless_format(shared_data: Path, tmp_path: Path) -> None:
-    source = linked(shared_data / "imagenet", tmp_path / "source", None)
-    build(source, tmp_path / "one.pen", mix="weir:fast=0.25,weir:dense=0.25,png=0.25,raw=0.25")
-    export(tmp_path / "one.pen", tmp_path / "back")
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_real_images_go_through_every_format_in_every_layout(shared_data: Path, tmp_path: Path, layout: str) -> None:
+    frames = sorted((shared_data / "cityscapes" / "leftImg8bit").rglob("*.png"))[:24]
+    masks = sorted((shared_data / "cityscapes" / "gtFine").rglob("*.png"))[:24]
+    photographs = sorted((shared_data / "imagenet").iterdir())[:24]
+    files = [path.read_bytes() for path in (*frames, *photographs)]
+    source = LAYOUTS[layout](tmp_path / "source", files, [path.read_bytes() for path in (*masks, *masks)])
+    mix = ",".join(f"{format}={1 / len(FORMATS)}" for format in FORMATS)
 
+    build(source, tmp_path / "one.pen", mix=mix)
+    export(tmp_path / "one.pen", tmp_path / "back")
+    build(tmp_path / "back", tmp_path / "two.pen", mix="png=1")
+
+    dataset = open_dataset(tmp_path / "one.pen")
+    assert set(dataset.formats) == set(FORMATS)
+    assert_same(dataset, open_dataset(tmp_path / "two.pen"))
+    decoded = {penstock.decode(data).tobytes() for data in files}
+    lossy = {"jpeg", "jpeg:restart"}
+    for sample, format in zip(dataset, dataset.column("image.format").to_pylist(), strict=True):
+        assert format in lossy or sample["image"].tobytes() in decoded, sample["key"]
+
+
+def pixels_and_metadata_come_back(source: Path, work: Path) -> None:
+    build(source, work / "one.pen", mix="weir:fast=0.5,raw=0.5")
+    done = export(work / "one.pen", work / "back", options=ExportOptions(image_format="png:level=1"))
+
+    assert done.dropped == {}
     for path in sorted(source.iterdir()):
-        back = (tmp_path / "back" / path.name).with_suffix(".png").read_bytes()
-        assert np.array_equal(penstock.decode(back), penstock.decode(path.read_bytes())), path.name
+        data = path.read_bytes()
+        back = (work / "back" / path.name).with_suffix(".png").read_bytes()
+        assert np.array_equal(penstock.decode(back), penstock.decode(data)), path.name
+        assert _native.read_metadata(back)[:2] == _native.read_metadata(data)[:2], path.name
+
+
+def test_a_few_photographs_keep_pixels_and_metadata(shared_data: Path, tmp_path: Path) -> None:
+    pixels_and_metadata_come_back(linked(shared_data / "imagenet", tmp_path / "source", 6), tmp_path)
+
+
+@pytest.mark.long
+def test_all_photographs_keep_pixels_and_metadata(shared_data: Path, tmp_path: Path) -> None:
+    pixels_and_metadata_come_back(linked(shared_data / "imagenet", tmp_path / "source", None), tmp_path)
 
 
 def test_the_real_folders_are_not_written_to(shared_data: Path, tmp_path: Path) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -20,9 +20,19 @@ PHOTOS = [np.random.default_rng(seed).integers(0, 255, (24 + seed, 32, 3), np.ui
 MASKS = [(photo[..., 0] // 64).astype(np.uint8) for photo in PHOTOS]
 FILES = [penstock.encode(photo, "jpeg:q=90" if seed % 2 else "png") for seed, photo in enumerate(PHOTOS)]
 MASK_FILES = [penstock.encode(mask, "png") for mask in MASKS]
-ENDINGS = [".jpg" if seed % 2 else ".png" for seed in range(6)]
-LABELS = ["dog", "cat", "dog", "bird", "cat", "cat"]
-SPLITS = ["train", "train", "train", "val", "val", "val"]
+NAMES = ["dog", "cat", "bird"]
+
+
+def label_of(number: int) -> str:
+    return ("dog", "cat", "dog", "bird")[number % 4]
+
+
+def split_of(number: int, count: int) -> str:
+    return "train" if 2 * number < count else "val"
+
+
+def ending_of(data: bytes) -> str:
+    return {"jpeg": ".jpg", "png": ".png"}[penstock.inspect(data).codec]
 
 
 def put(path: Path, data: bytes) -> None:
@@ -30,74 +40,92 @@ def put(path: Path, data: bytes) -> None:
     path.write_bytes(data)
 
 
-def folder(root: Path) -> Path:
-    for seed, data in enumerate(FILES):
-        put(root / SPLITS[seed] / LABELS[seed] / f"{seed}{ENDINGS[seed]}", data)
+def folder(root: Path, files: Sequence[bytes] = FILES, masks: Sequence[bytes] = MASK_FILES) -> Path:
+    for number, data in enumerate(files):
+        put(root / split_of(number, len(files)) / label_of(number) / f"{number}{ending_of(data)}", data)
     return root
 
 
-def flat(root: Path) -> Path:
-    for seed, data in enumerate(FILES):
-        put(root / f"{seed}.v1{ENDINGS[seed]}", data)
+def flat(root: Path, files: Sequence[bytes] = FILES, masks: Sequence[bytes] = MASK_FILES) -> Path:
+    for number, data in enumerate(files):
+        put(root / f"{number}.v1{ending_of(data)}", data)
     return root
 
 
-def cityscapes(root: Path) -> Path:
-    for seed, photo in enumerate(PHOTOS):
-        stem = f"{SPLITS[seed]}/{LABELS[seed]}/{LABELS[seed]}_{seed:06}_000019"
-        put(root / f"leftImg8bit/{stem}_leftImg8bit.png", penstock.encode(photo, "png"))
-        put(root / f"gtFine/{stem}_gtFine_labelIds.png", MASK_FILES[seed])
-        if seed % 2:
-            instances = MASKS[seed].astype(np.uint16) * 300
+def cityscapes(root: Path, files: Sequence[bytes] = FILES, masks: Sequence[bytes] = MASK_FILES) -> Path:
+    for number, (data, mask) in enumerate(zip(files, masks, strict=True)):
+        city = label_of(number)
+        stem = f"{split_of(number, len(files))}/{city}/{city}_{number:06}_000019"
+        put(root / f"leftImg8bit/{stem}_leftImg8bit.png", data)
+        put(root / f"gtFine/{stem}_gtFine_labelIds.png", mask)
+        if number % 2:
+            instances = penstock.decode(mask).astype(np.uint16) * 300
             put(root / f"gtFine/{stem}_gtFine_instanceIds.png", penstock.encode(instances, "png"))
     return root
 
 
-def webdataset(root: Path) -> Path:
+def images_and_masks(root: Path, files: Sequence[bytes] = FILES, masks: Sequence[bytes] = MASK_FILES) -> Path:
+    for number, (data, mask) in enumerate(zip(files, masks, strict=True)):
+        put(root / "images" / label_of(number) / f"{number}{ending_of(data)}", data)
+        put(root / "masks" / label_of(number) / f"{number}.png", mask)
+    return root
+
+
+def webdataset(root: Path, files: Sequence[bytes] = FILES, masks: Sequence[bytes] = MASK_FILES) -> Path:
     for split in ("train", "val"):
         members = {}
-        for seed in range(6):
-            if SPLITS[seed] == split:
-                members[f"{seed:03}{ENDINGS[seed]}"] = FILES[seed]
-                members[f"{seed:03}.seg.png"] = MASK_FILES[seed]
-                members[f"{seed:03}.cls"] = str(seed % 3).encode()
-                members[f"{seed:03}.json"] = json.dumps({"boxes": [[seed, 0.5]] * seed, "night": seed > 2}).encode()
+        for number, (data, mask) in enumerate(zip(files, masks, strict=True)):
+            if split_of(number, len(files)) == split:
+                said = {"boxes": [[number, 0.5]] * (number % 4), "night": number > 2}
+                members[f"{number:03}{ending_of(data)}"] = data
+                members[f"{number:03}.seg.png"] = mask
+                members[f"{number:03}.cls"] = str(number % 3).encode()
+                members[f"{number:03}.json"] = json.dumps(said).encode()
         write_tar(root / f"{split}-000000.tar", members)
     return root
 
 
-def parquet(root: Path) -> Path:
-    names = ["dog", "cat", "bird"]
-    features = {"label": {"names": names, "_type": "ClassLabel"}}
-    images = [{"bytes": data, "path": f"{seed}{ENDINGS[seed]}"} for seed, data in enumerate(FILES)]
+def parquet(root: Path, files: Sequence[bytes] = FILES, masks: Sequence[bytes] = MASK_FILES) -> Path:
+    features = {"label": {"names": NAMES, "_type": "ClassLabel"}}
+    images = [{"bytes": data, "path": f"{number}{ending_of(data)}"} for number, data in enumerate(files)]
     table = pa.table(
         {
             "image": pa.array(images, pa.struct({"bytes": pa.binary(), "path": pa.string()})),
-            "label": pa.array([names.index(label) for label in LABELS]),
-            "caption": pa.array([f"a {label}.png" for label in LABELS]),
+            "label": pa.array([NAMES.index(label_of(number)) for number in range(len(files))]),
+            "caption": pa.array([f"a {label_of(number)}.png" for number in range(len(files))]),
         }
     ).replace_schema_metadata({"huggingface": json.dumps({"info": {"features": features}})})
     root.mkdir(parents=True)
-    pq.write_table(table.slice(0, 3), root / "train-00000-of-00001.parquet", row_group_size=2)
-    pq.write_table(table.slice(3), root / "validation-00000-of-00001.parquet", row_group_size=2)
+    half = len(files) // 2
+    pq.write_table(table.slice(0, half), root / "train-00000-of-00001.parquet", row_group_size=2)
+    pq.write_table(table.slice(half), root / "validation-00000-of-00001.parquet", row_group_size=2)
     return root
 
 
-def manifest(root: Path) -> Path:
+def manifest(root: Path, files: Sequence[bytes] = FILES, masks: Sequence[bytes] = MASK_FILES) -> Path:
     rows = []
-    for seed, data in enumerate(FILES):
-        put(root / "files" / f"{seed}{ENDINGS[seed]}", data)
-        put(root / "files" / f"{seed}.mask.png", MASK_FILES[seed])
-        mask = f"files/{seed}.mask.png" if seed else None
-        rows.append({"path": f"files/{seed}{ENDINGS[seed]}", "mask": mask, "label": LABELS[seed], "n": seed})
+    for number, (data, mask) in enumerate(zip(files, masks, strict=True)):
+        place = f"files/{number}{ending_of(data)}"
+        put(root / place, data)
+        put(root / f"files/{number}.mask.png", mask)
+        own = f"files/{number}.mask.png" if number else None
+        rows.append({"path": place, "mask": own, "label": label_of(number), "n": number})
     (root / "list.jsonl").write_text("\n".join(map(json.dumps, rows)))
     return root / "list.jsonl"
 
 
-LAYOUTS: dict[str, Callable[[Path], Path]] = {
+class Layout(Protocol):
+    """Writes images and their masks, and says what to build from."""
+
+    def __call__(self, root: Path, files: Sequence[bytes] = FILES, masks: Sequence[bytes] = MASK_FILES) -> Path:
+        """Where the source is."""
+
+
+LAYOUTS: dict[str, Layout] = {
     "folder": folder,
     "flat": flat,
     "cityscapes": cityscapes,
+    "masks": images_and_masks,
     "webdataset": webdataset,
     "parquet": parquet,
     "manifest": manifest,
