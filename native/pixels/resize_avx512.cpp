@@ -87,19 +87,27 @@ struct Plan {
     std::size_t num_vectors;
     std::size_t stride;
 
-    Plan(const Taps& taps, std::uint32_t channels, const std::uint8_t* memory) {
-        num_vectors = (std::size_t{taps.count} * channels + 15) / 16;
-        stride = taps.stride;
-        wide = reinterpret_cast<std::uint32_t*>(const_cast<std::uint8_t*>(memory));
+    static std::size_t count_vectors(const Taps& taps, std::uint32_t channels) {
+        return (std::size_t{taps.count} * channels + 15) / 16;
+    }
+    static std::size_t header_bytes(std::size_t vectors, std::size_t steps_each) {
+        return ((1 + vectors * (1 + steps_each)) * 4 + 63) / 64 * 64;
+    }
+
+    Plan(const Taps& taps, std::uint32_t channels, const std::uint8_t* memory)
+        : num_vectors(count_vectors(taps, channels)), stride(taps.stride) {
+        auto* bytes = const_cast<std::uint8_t*>(memory);
+        wide = reinterpret_cast<std::uint32_t*>(bytes);
         num_steps = wide + 1;
         begins = num_steps + num_vectors;
-        steps = reinterpret_cast<PlanStep*>(const_cast<std::uint8_t*>(memory) + header_bytes());
+        steps = reinterpret_cast<PlanStep*>(bytes + header_bytes(num_vectors, stride));
     }
-    [[nodiscard]] std::size_t header_bytes() const { return ((1 + num_vectors * (1 + stride)) * 4 + 63) / 64 * 64; }
-    [[nodiscard]] std::size_t bytes() const { return header_bytes() + num_vectors * stride * sizeof(PlanStep); }
 };
 
-std::size_t plan_bytes(const Taps& taps, std::uint32_t channels) { return Plan(taps, channels, nullptr).bytes(); }
+std::size_t plan_bytes(const Taps& taps, std::uint32_t channels) {
+    const std::size_t vectors = Plan::count_vectors(taps, channels);
+    return Plan::header_bytes(vectors, taps.stride) + vectors * taps.stride * sizeof(PlanStep);
+}
 
 /// Where the taps of group `group` of samples [begin, end) begin and end, in bytes.
 struct Reach {

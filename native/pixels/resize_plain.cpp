@@ -24,7 +24,9 @@ void filter_row(const std::uint8_t* row, const Taps& taps, std::uint8_t* out) {
         const std::uint8_t* source = row + std::size_t{taps.first[i]} * kChannels;
         std::int32_t sums[kChannels];
         for (std::int32_t& sum : sums) sum = kHalf;
-        for (std::uint32_t tap = 0; tap < taps.groups[i] * kGroupTaps; ++tap) {
+        std::uint32_t count = taps.groups[i] * kGroupTaps;
+        while (count > 1 && weights[count - 1] == 0) --count;  // what fills up the last group
+        for (std::uint32_t tap = 0; tap < count; ++tap) {
             for (std::uint32_t c = 0; c < kChannels; ++c) sums[c] += source[tap * kChannels + c] * weights[tap];
         }
         for (const std::int32_t sum : sums) {
@@ -51,9 +53,9 @@ void filter_columns(const std::uint8_t* const* quads, const std::int32_t* weight
         for (std::size_t i = 0; i < num_quads; ++i) {
             const std::uint8_t* quad = quads[i] + begin * 4;
             const std::int32_t* w = weights + i * 4;
-            for (std::size_t s = 0; s < count; ++s) {
-                sums[s] +=
-                    quad[4 * s] * w[0] + quad[4 * s + 1] * w[1] + quad[4 * s + 2] * w[2] + quad[4 * s + 3] * w[3];
+            for (std::size_t r = 0; r < 4; ++r) {
+                if (w[r] == 0) continue;  // rows above and below the filter
+                for (std::size_t s = 0; s < count; ++s) sums[s] += quad[4 * s + r] * w[r];
             }
         }
         for (std::size_t s = 0; s < count; ++s) out[begin + s] = to_sample(sums[s]);
