@@ -14,7 +14,7 @@ from penstock.errors import ArgumentError, PenstockError
 from penstock.load.budget import Budget, Demand, plan_budget
 from penstock.load.delivery import BatchDict, Delivery, Progress
 from penstock.load.failures import FailureLog
-from penstock.load.options import ErrorPolicy, ReadPolicy, check_count, take_foreign_keywords
+from penstock.load.options import ErrorPolicy, ReadPolicy, check_count, refuse_fidelity, take_foreign_keywords
 from penstock.load.process import FORKED, explained, refuse_worker
 from penstock.load.rest import Rest, stack
 from penstock.load.samples import Ids, Samples, Subset
@@ -67,6 +67,7 @@ class Loader:
         drop_last: bool = False,
         threads: int = 0,
         cache: str = "system",
+        fidelity: None = None,
         decode: str = "exact",
         channels: str = "RGB",
         layout: str = "NHWC",
@@ -83,6 +84,7 @@ class Loader:
         take_foreign_keywords(foreign)
         check_count("batch_size", batch_size, 1)
         check_count("threads", threads, 0)
+        refuse_fidelity(fidelity)
         refuse_worker()
         self.batch_size = batch_size
         self.drop_last = drop_last
@@ -135,7 +137,7 @@ class Loader:
 
     def __repr__(self) -> str:
         shown = f"{self._order.num_samples} samples of {self._samples.place}"
-        return f"Loader({shown}, batch_size={self.batch_size}, epoch={self.epoch})"
+        return f"Loader({shown}, batch_size={self.batch_size}, epoch={self.epoch}, transform={self._chain!r})"
 
     def __reduce__(self) -> tuple[object, ...]:
         raise PenstockError(
