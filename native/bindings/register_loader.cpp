@@ -151,8 +151,12 @@ nb::list failures_of(Batch& batch) {
 std::vector<std::uint64_t> ids_of(const Column<std::uint64_t>& ids) { return {ids.data(), ids.data() + ids.size()}; }
 
 std::shared_ptr<Batch> submit(const OpenPipeline& pipeline, const Column<std::uint64_t>& ids, std::uint64_t seed,
-                              std::uint64_t epoch) {
-    return pipeline.get().submit({ids_of(ids), seed, epoch});
+                              std::uint64_t epoch, const OptionalColumn<std::uint8_t>& keeping) {
+    BatchWish wish{ids_of(ids), {}, seed, epoch};
+    if (keeping) {
+        for (std::size_t i = 0; i < wish.ids.size(); ++i) wish.keeping.push_back(static_cast<Keeping>((*keeping)(i)));
+    }
+    return pipeline.get().submit(std::move(wish));
 }
 
 nb::dict stats_of(const OpenPipeline& pipeline) {
@@ -162,6 +166,9 @@ nb::dict stats_of(const OpenPipeline& pipeline) {
     fields["num_reads"] = stats.num_reads;
     fields["num_retries"] = stats.num_retries;
     fields["num_decoded"] = stats.num_decoded;
+    fields["num_hits"] = stats.num_hits;
+    fields["cache_bytes"] = stats.cache_bytes;
+    fields["num_unkept"] = stats.num_unkept;
     fields["read_busy_seconds"] = stats.read_busy_seconds;
     fields["read_wait_seconds"] = stats.read_wait_seconds;
     fields["decode_busy_seconds"] = stats.decode_busy_seconds;
@@ -220,6 +227,9 @@ void register_options(nb::module_& module) {
             "scratch_bytes", [](const PipelineOptions& options) { return options.memory.scratch_bytes; },
             [](PipelineOptions& options, std::size_t bytes) { options.memory.scratch_bytes = bytes; })
         .def_prop_rw(
+            "cache_bytes", [](const PipelineOptions& options) { return options.memory.cache_bytes; },
+            [](PipelineOptions& options, std::size_t bytes) { options.memory.cache_bytes = bytes; })
+        .def_prop_rw(
             "idle_bytes", [](const PipelineOptions& options) { return options.memory.idle_bytes; },
             [](PipelineOptions& options, std::size_t bytes) { options.memory.idle_bytes = bytes; });
 }
@@ -233,6 +243,7 @@ void register_batch(nb::module_& module) {
         .def("failures", &failures_of, nb::sig("def failures(self) -> list[tuple[int, int, int, str, str, str, int]]"),
              "(position, id, code, what, where, fix, errno) of every sample that failed since it was last asked.")
         .def("drop", &Batch::drop, nb::arg("positions"), "Takes samples out; those behind move up.")
+        .def_prop_ro("num_hits", &Batch::num_hits)
         .def("cancel", &Batch::cancel, "Nobody wants it any more.");
 }
 
@@ -252,7 +263,10 @@ void register_loader(nb::module_& module) {
         .def(nb::init<const BorrowedTable&, const TransformProgram&, const PipelineOptions&>(), nb::arg("table"),
              nb::arg("program"), nb::arg("options"), nb::keep_alive<1, 2>())
         .def("submit", &submit, nb::arg("ids"), nb::arg("seed"), nb::arg("epoch"),
-             "Starts work on a batch and returns at once.")
+             nb::arg("keeping").none() = nb::none(),
+             "Starts work on a batch and returns at once. `keeping` says of each sample what becomes of its bytes in "
+             "memory: 0 nothing, 1 they stay, 2 they go.")
+        .def("clear_cache", [](const OpenPipeline& pipeline) { pipeline.get().clear_cache(); })
         .def(
             "resubmit",
             [](const OpenPipeline& pipeline, const std::shared_ptr<Batch>& batch,

@@ -67,7 +67,11 @@ Batch::Batch(BatchWish wish, std::uint64_t number, std::size_t num_fields, const
 }
 
 void Batch::replace(const std::vector<std::size_t>& positions, const std::vector<std::uint64_t>& ids) {
-    for (std::size_t i = 0; i < positions.size(); ++i) wish_.ids[positions[i]] = ids[i];
+    for (std::size_t i = 0; i < positions.size(); ++i) {
+        wish_.ids[positions[i]] = ids[i];
+        // What stands in for a sample was not planned for: memory stays as it is.
+        if (!wish_.keeping.empty()) wish_.keeping[positions[i]] = Keeping::as_it_is;
+    }
     num_open_.store(positions.size(), std::memory_order_release);
 }
 

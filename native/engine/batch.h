@@ -98,9 +98,13 @@ struct SampleFailure {
     Error error;
 };
 
-/// Which samples, and how they are drawn and checked.
+/// What becomes of a sample's bytes in memory once it is decoded.
+enum class Keeping : std::uint8_t { as_it_is = 0, keep = 1, drop = 2 };
+
+/// Which samples, how they are drawn, and which of them stay in memory.
 struct BatchWish {
     std::vector<std::uint64_t> ids;
+    std::vector<Keeping> keeping;  ///< of each sample; empty for `as_it_is`
     std::uint64_t seed = 0;
     std::uint64_t epoch = 0;
 };
@@ -120,6 +124,13 @@ class Batch {
     /// Takes samples out; nobody may be working on the batch.
     void drop(const std::vector<std::size_t>& positions);
 
+    [[nodiscard]] Keeping keeping(std::size_t position) const noexcept {
+        return wish_.keeping.empty() ? Keeping::as_it_is : wish_.keeping[position];
+    }
+    /// How many of its samples were in memory when it was submitted.
+    [[nodiscard]] std::size_t num_hits() const noexcept { return num_hits_; }
+    void set_num_hits(std::size_t count) noexcept { num_hits_ = count; }
+
     /// Nobody wants it any more: what has not begun is left out.
     void cancel() noexcept { cancelled_.store(true, std::memory_order_relaxed); }
     [[nodiscard]] bool is_cancelled() const noexcept { return cancelled_.load(std::memory_order_relaxed); }
@@ -136,6 +147,7 @@ class Batch {
     BatchWish wish_;
     const std::uint64_t number_;
     std::vector<std::unique_ptr<BatchField>> fields_;
+    std::size_t num_hits_ = 0;
     std::atomic<std::size_t> num_open_;
     std::atomic<bool> cancelled_{false};
     std::mutex mutex_;

@@ -5,11 +5,9 @@
 
 namespace penstock {
 
-namespace {
-
-// All fields of a sample stand side by side in one file: one extent covers them.
-Extent extent_of(const SampleTable& table, std::uint64_t id) {
+Extent record_extent(const SampleTable& table, std::uint64_t id) {
     const FieldColumns& first = table.fields.front();
+    if (first.is_whole_file()) return {first.file_of(id), 0, 0};
     Extent extent{first.file_of(id), first.offset[id], first.length[id]};
     for (const FieldColumns& field : table.fields) {
         const std::uint64_t end = std::max(extent.end(), field.offset[id] + field.length[id]);
@@ -19,8 +17,6 @@ Extent extent_of(const SampleTable& table, std::uint64_t id) {
     return extent;
 }
 
-}  // namespace
-
 std::vector<Fetch> plan_fetches(const std::shared_ptr<Batch>& batch, const SampleTable& table,
                                 const std::vector<std::uint32_t>& positions, std::uint64_t alignment,
                                 std::uint64_t max_bytes) {
@@ -28,12 +24,12 @@ std::vector<Fetch> plan_fetches(const std::shared_ptr<Batch>& batch, const Sampl
     const std::vector<std::uint64_t>& ids = batch->wish().ids;
     if (table.fields.front().is_whole_file()) {
         for (const std::uint32_t position : positions) {
-            fetches.push_back({batch, {table.fields.front().file_of(ids[position]), 0, 0}, {position}});
+            fetches.push_back({batch, record_extent(table, ids[position]), {position}});
         }
         return fetches;
     }
     std::vector<Extent> wishes;
-    for (const std::uint32_t position : positions) wishes.push_back(extent_of(table, ids[position]));
+    for (const std::uint32_t position : positions) wishes.push_back(record_extent(table, ids[position]));
     const ReadPlan plan = plan_reads(wishes, alignment, max_bytes);
     for (const PlannedRead& read : plan.reads) {
         Fetch fetch{batch, read.extent, {}};

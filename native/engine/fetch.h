@@ -1,6 +1,7 @@
 // What passes between the stages of the pipeline: reads to be done, and samples whose bytes have come.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -21,6 +22,18 @@ struct Fetch {
     std::vector<std::uint32_t> positions;
 };
 
+/// Encoded bytes of one or several samples, and where in their file they stand.
+struct SampleBytes {
+    Extent extent;
+    ByteView data;  ///< shorter than the extent if the file ended before it
+
+    /// Those of the file's bytes [offset, offset + length) that are there.
+    [[nodiscard]] ByteView part(std::uint64_t offset, std::uint64_t length) const noexcept {
+        const std::uint64_t begin = std::min<std::uint64_t>(offset - extent.offset, data.size());
+        return data.subspan(begin, std::min<std::uint64_t>(length, data.size() - begin));
+    }
+};
+
 /// Bytes that have come; samples of one read share them, and the memory goes back with the last of them.
 struct Fetched {
     Fetched(MemoryLease memory, const Extent& extent, std::uint64_t alignment, BufferPool& pool)
@@ -28,14 +41,18 @@ struct Fetched {
 
     MemoryLease lease;
     ReadBlock block;
+    SampleBytes bytes;  ///< of the block, once it is read
 };
 
 /// A sample that can be decoded.
 struct ReadySample {
     std::shared_ptr<Batch> batch;
     std::uint32_t position = 0;
-    std::shared_ptr<const Fetched> bytes;
+    std::shared_ptr<const SampleBytes> bytes;
 };
+
+/// Where the record of a sample stands: all its fields, side by side. Of length 0 for a whole file.
+[[nodiscard]] Extent record_extent(const SampleTable& table, std::uint64_t id);
 
 /// The reads that a batch (or some places of it) takes. `alignment` and `max_bytes` are those of `plan_reads`.
 [[nodiscard]] std::vector<Fetch> plan_fetches(const std::shared_ptr<Batch>& batch, const SampleTable& table,

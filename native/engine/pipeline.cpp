@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "engine/arena.h"
 #include "engine/ready_queue.h"
 #include "engine/thread_pool.h"
 
@@ -26,6 +27,7 @@ struct Pipeline::State {
         : table(std::move(sample_table)),
           whole_files(table.fields.front().is_whole_file()),
           slots{std::make_shared<BufferPool>(options.memory.idle_bytes), gauge},
+          arena(options.memory.cache_bytes, gauge),
           read_memory(options.memory.read_bytes, *gauge),
           scratch_memory(options.memory.scratch_bytes, *gauge),
           files(table.files, options.caching, whole_files ? 0 : kMaxOpenFiles),
@@ -70,6 +72,22 @@ struct Pipeline::State {
                 [this](const Fetch& fetch) { end_samples(*fetch.batch, fetch.positions.size()); }};
     }
 
+    // Samples that are in memory go to the decoders at once; the others are read.
+    std::size_t start(const std::shared_ptr<Batch>& batch, const std::vector<std::uint32_t>& positions) {
+        std::vector<std::uint32_t> missing;
+        for (const std::uint32_t position : positions) {
+            if (std::shared_ptr<const SampleBytes> kept = arena.find(batch->wish().ids[position])) {
+                ready.push({batch, position, std::move(kept)});
+            } else {
+                missing.push_back(position);
+            }
+        }
+        const std::size_t hits = positions.size() - missing.size();
+        num_hits.fetch_add(hits, std::memory_order_relaxed);
+        fetch(batch, missing);
+        return hits;
+    }
+
     void fetch(const std::shared_ptr<Batch>& batch, const std::vector<std::uint32_t>& positions) {
         const std::uint64_t grid = std::max(files.alignment(), kPageBytes);
         for (Fetch& next : plan_fetches(batch, table, positions, grid, max_read_bytes)) {
@@ -94,9 +112,23 @@ struct Pipeline::State {
         try {
             decoder.decode(*sample.batch, sample.position, *sample.bytes, scratch);
             num_decoded.fetch_add(1, std::memory_order_relaxed);
+            keep_or_drop(sample);
         } catch (const Error& error) {
             sample.batch->add_failure(sample.position, error);
         }
+    }
+
+    void keep_or_drop(const ReadySample& sample) {
+        const Keeping keeping = sample.batch->keeping(sample.position);
+        if (keeping == Keeping::as_it_is) return;
+        const std::uint64_t id = sample.batch->wish().ids[sample.position];
+        if (keeping == Keeping::drop) {
+            arena.drop(id);
+            return;
+        }
+        Extent record = record_extent(table, id);
+        if (whole_files) record.length = sample.bytes->data.size();
+        arena.keep(id, *sample.bytes, record);
     }
 
     void end_samples(Batch& batch, std::size_t count) {
@@ -112,6 +144,7 @@ struct Pipeline::State {
     const bool whole_files;
     std::shared_ptr<MemoryGauge> gauge = std::make_shared<MemoryGauge>();
     const SlotSource slots;
+    Arena arena;
     MemoryAccount read_memory;
     MemoryAccount scratch_memory;
     DataFiles files;
@@ -121,6 +154,7 @@ struct Pipeline::State {
     SampleDecoder decoder;
     StageClock decode_clock;
     std::atomic<std::uint64_t> num_decoded{0};
+    std::atomic<std::uint64_t> num_hits{0};
     std::uint64_t num_batches = 0;
     std::mutex done_mutex;
     std::condition_variable batch_done;
@@ -141,7 +175,7 @@ std::shared_ptr<Batch> Pipeline::submit(BatchWish wish) {
     auto batch = std::make_shared<Batch>(std::move(wish), state.num_batches++, state.table.fields.size(), state.slots);
     std::vector<std::uint32_t> positions(batch->wish().ids.size());
     std::iota(positions.begin(), positions.end(), 0u);
-    state.fetch(batch, positions);
+    batch->set_num_hits(state.start(batch, positions));
     return batch;
 }
 
@@ -149,7 +183,7 @@ void Pipeline::resubmit(const std::shared_ptr<Batch>& batch, const std::vector<s
                         const std::vector<std::uint64_t>& ids) {
     State& state = state_.get();
     batch->replace(positions, ids);
-    state.fetch(batch, {positions.begin(), positions.end()});
+    (void)state.start(batch, {positions.begin(), positions.end()});
 }
 
 bool Pipeline::wait_for(const Batch& batch, std::chrono::milliseconds timeout) {
@@ -162,6 +196,8 @@ bool Pipeline::wait_for(const Batch& batch, std::chrono::milliseconds timeout) {
     return false;
 }
 
+void Pipeline::clear_cache() { state_.get().arena.clear(); }
+
 PipelineStats Pipeline::stats() const {
     const State& state = state_.get();
     const ReadCounters& reads = state.reading.counters();
@@ -170,6 +206,9 @@ PipelineStats Pipeline::stats() const {
     stats.num_reads = reads.num_reads.load(std::memory_order_relaxed);
     stats.num_retries = reads.num_retries.load(std::memory_order_relaxed);
     stats.num_decoded = state.num_decoded.load(std::memory_order_relaxed);
+    stats.num_hits = state.num_hits.load(std::memory_order_relaxed);
+    stats.cache_bytes = state.arena.held_bytes();
+    stats.num_unkept = state.arena.num_refused();
     stats.read_busy_seconds = state.reading.clock().busy_seconds();
     stats.read_wait_seconds = state.reading.clock().waited_seconds();
     stats.decode_busy_seconds = state.decode_clock.busy_seconds();

@@ -20,6 +20,7 @@ struct PipelineMemory {
     std::size_t read_bytes = std::size_t{64} << 20;    ///< encoded samples read and not yet decoded
     std::size_t scratch_bytes = std::size_t{1} << 30;  ///< decoded samples on their way, all threads together
     std::size_t idle_bytes = std::size_t{256} << 20;   ///< batches given back, kept for the next ones
+    std::size_t cache_bytes = 0;                       ///< encoded samples that stay between epochs
 };
 
 struct PipelineOptions {
@@ -36,6 +37,9 @@ struct PipelineStats {
     std::uint64_t num_reads = 0;
     std::uint64_t num_retries = 0;
     std::uint64_t num_decoded = 0;
+    std::uint64_t num_hits = 0;     ///< samples that were in memory
+    std::uint64_t cache_bytes = 0;  ///< held now
+    std::uint64_t num_unkept = 0;   ///< samples that should have been kept and did not fit
     double read_busy_seconds = 0;
     double read_wait_seconds = 0;
     double decode_busy_seconds = 0;
@@ -64,6 +68,9 @@ class Pipeline {
                   const std::vector<std::uint64_t>& ids);
     /// Waits until the batch is done, at most `timeout`; true if it is.
     [[nodiscard]] bool wait_for(const Batch& batch, std::chrono::milliseconds timeout);
+
+    /// Forgets what is kept between epochs.
+    void clear_cache();
 
     [[nodiscard]] PipelineStats stats() const;
     [[nodiscard]] ReadFaults& faults();

@@ -52,8 +52,11 @@ std::shared_ptr<Fetched> ReadStage::room_for(const DataFile& file, const Extent&
     return std::make_shared<Fetched>(MemoryLease(memory_, bytes), extent, file.alignment(), pool_);
 }
 
-void ReadStage::deliver(const Fetch& fetch, std::shared_ptr<const Fetched> bytes) {
-    for (const std::uint32_t position : fetch.positions) sink_.ready({fetch.batch, position, bytes});
+void ReadStage::deliver(const Fetch& fetch, const std::shared_ptr<Fetched>& bytes) {
+    const ReadBlock& block = bytes->block;
+    bytes->bytes = {block.extent(), block.bytes(block.extent().offset, block.extent().length)};
+    const std::shared_ptr<const SampleBytes> shared(bytes, &bytes->bytes);
+    for (const std::uint32_t position : fetch.positions) sink_.ready({fetch.batch, position, shared});
 }
 
 void ReadStage::read_now(const Fetch& fetch, StageWatch& watch) {
@@ -176,7 +179,7 @@ class ReadStage::RingRun {
         stage_.counters_.num_reads.fetch_add(1, std::memory_order_relaxed);
         stage_.counters_.num_bytes.fetch_add(ended.bytes->block.filled(), std::memory_order_relaxed);
         ended.file->drop(ended.fetch.extent.offset, ended.fetch.extent.length);
-        stage_.deliver(ended.fetch, std::move(ended.bytes));
+        stage_.deliver(ended.fetch, ended.bytes);
     }
 
     // A read that the disk failed goes the plain way, which tries again and tells what is wrong.

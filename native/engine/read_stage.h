@@ -63,7 +63,7 @@ class ReadStage {
     void run_thread();
     [[nodiscard]] std::shared_ptr<Fetched> room_for(const DataFile& file, const Extent& extent, bool may_wait);
     void read_now(const Fetch& fetch, StageWatch& watch);
-    void deliver(const Fetch& fetch, std::shared_ptr<const Fetched> bytes);
+    void deliver(const Fetch& fetch, const std::shared_ptr<Fetched>& bytes);
 
     DataFiles& files_;
     MemoryAccount& memory_;

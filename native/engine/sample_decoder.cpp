@@ -69,18 +69,19 @@ void SampleDecoder::set_verified(std::uint64_t id) noexcept {
     verified_[id / 8].fetch_or(static_cast<std::uint8_t>(1u << (id % 8)), std::memory_order_relaxed);
 }
 
-void SampleDecoder::decode(Batch& batch, std::size_t position, const Fetched& bytes, DecoderScratch& scratch) {
+void SampleDecoder::decode(Batch& batch, std::size_t position, const SampleBytes& bytes, DecoderScratch& scratch) {
     try {
         decode_fields(batch, position, bytes, scratch);
     } catch (const Error& error) {
-        throw within(error, table_.files.path(bytes.block.extent().file));
+        throw within(error, table_.files.path(bytes.extent.file));
     } catch (const std::bad_alloc&) {
-        throw Error(ErrorCode::out_of_memory, "could not allocate working memory",
-                    table_.files.path(bytes.block.extent().file), "give the process more memory");
+        throw Error(ErrorCode::out_of_memory, "could not allocate working memory", table_.files.path(bytes.extent.file),
+                    "give the process more memory");
     }
 }
 
-void SampleDecoder::decode_fields(Batch& batch, std::size_t position, const Fetched& bytes, DecoderScratch& scratch) {
+void SampleDecoder::decode_fields(Batch& batch, std::size_t position, const SampleBytes& bytes,
+                                  DecoderScratch& scratch) {
     const BatchWish& wish = batch.wish();
     const std::uint64_t id = wish.ids[position];
     const Encoded picture = encoded(table_.fields.front(), id, bytes);
@@ -108,13 +109,14 @@ ImageSize SampleDecoder::size_of(const Encoded& data) const {
     return {info.shape.height, info.shape.width};
 }
 
-SampleDecoder::Encoded SampleDecoder::encoded(const FieldColumns& field, std::uint64_t id, const Fetched& bytes) const {
+SampleDecoder::Encoded SampleDecoder::encoded(const FieldColumns& field, std::uint64_t id,
+                                              const SampleBytes& bytes) const {
     const bool verify = must_verify(id);
     if (field.is_whole_file()) {
-        const ByteView data = bytes.block.bytes(0, bytes.block.filled());
+        const ByteView data = bytes.data;
         return {data, &codec_of(data), verify, field.is_mask};
     }
-    const ByteView data = bytes.block.bytes(field.offset[id], field.length[id]);
+    const ByteView data = bytes.part(field.offset[id], field.length[id]);
     const std::string record = "record of sample " + std::to_string(id);
     if (data.size() < field.length[id]) {
         throw Error(ErrorCode::read_failed, "the file ends before the record does", record,

@@ -42,14 +42,14 @@ class SampleDecoder {
     SampleDecoder(const SampleTable& table, TransformProgram program, const SampleOptions& options);
 
     /// Fills the sample's slots. Throws what is wrong with it, with the file in `where`.
-    void decode(Batch& batch, std::size_t position, const Fetched& bytes, DecoderScratch& scratch);
+    void decode(Batch& batch, std::size_t position, const SampleBytes& bytes, DecoderScratch& scratch);
 
   private:
     struct Encoded;
     struct Target;
 
-    void decode_fields(Batch& batch, std::size_t position, const Fetched& bytes, DecoderScratch& scratch);
-    [[nodiscard]] Encoded encoded(const FieldColumns& field, std::uint64_t id, const Fetched& bytes) const;
+    void decode_fields(Batch& batch, std::size_t position, const SampleBytes& bytes, DecoderScratch& scratch);
+    [[nodiscard]] Encoded encoded(const FieldColumns& field, std::uint64_t id, const SampleBytes& bytes) const;
     [[nodiscard]] ImageSize size_of(const Encoded& data) const;
     void decode_field(const Encoded& data, const Draw& draw, const Target& target, DecoderScratch& scratch) const;
     [[nodiscard]] DecodePlan plan_field(const Encoded& data, const Draw& draw, std::uint32_t scale) const;

@@ -309,6 +309,12 @@ class PipelineOptions:
     def scratch_bytes(self, arg: int, /) -> None: ...
 
     @property
+    def cache_bytes(self) -> int: ...
+
+    @cache_bytes.setter
+    def cache_bytes(self, arg: int, /) -> None: ...
+
+    @property
     def idle_bytes(self) -> int: ...
 
     @idle_bytes.setter
@@ -328,6 +334,9 @@ class Batch:
     def drop(self, positions: Sequence[int]) -> None:
         """Takes samples out; those behind move up."""
 
+    @property
+    def num_hits(self) -> int: ...
+
     def cancel(self) -> None:
         """Nobody wants it any more."""
 
@@ -339,8 +348,12 @@ class SampleTable:
 class Pipeline:
     def __init__(self, table: SampleTable, program: TransformProgram, options: PipelineOptions) -> None: ...
 
-    def submit(self, ids: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], seed: int, epoch: int) -> Batch:
-        """Starts work on a batch and returns at once."""
+    def submit(self, ids: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], seed: int, epoch: int, keeping: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> Batch:
+        """
+        Starts work on a batch and returns at once. `keeping` says of each sample what becomes of its bytes in memory: 0 nothing, 1 they stay, 2 they go.
+        """
+
+    def clear_cache(self) -> None: ...
 
     def resubmit(self, batch: Batch, positions: Sequence[int], ids: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
         """Starts work on other samples in some places of a batch that is done."""

@@ -14,7 +14,7 @@ import pytest
 import penstock
 from penstock import Loader, StorageError, _native
 from penstock.build import build
-from penstock.load.delivery import Delivery, Progress
+from penstock.load.delivery import Delivery, EpochPart, Progress
 from penstock.load.failures import FailureLog
 from penstock.load.options import ErrorPolicy
 from penstock.load.samples import Samples
@@ -142,13 +142,14 @@ def test_resuming_far_into_a_huge_epoch_reads_no_earlier_record(tmp_path: Path) 
     codecs = np.zeros(count, np.uint8)
     table.add_field(False, np.zeros(count, np.uint32), np.zeros(count, np.uint64), lengths, None, codecs)
     splits = np.full(count, -1, np.int16)
-    samples = Samples("huge", count, table, ("image",), {}, codecs, splits, (), len(record), 192)
+    samples = Samples("huge", count, table, ("image",), {}, codecs, splits, (), lengths.astype(np.int64), 192)
     pipeline = _native.Pipeline(table, _native.TransformProgram([]), _native.PipelineOptions())
 
     began = process_time()  # a neighbour's work is not ours
     batches = Batches(count, 64, start=64 * 100_000)
     order = Order(samples.formats, seed=1)
-    delivery = Delivery(pipeline, samples, order, batches, 3, 2, FailureLog(ErrorPolicy()), Progress())
+    part = EpochPart(order, 3, batches)
+    delivery = Delivery(pipeline, samples, part, 2, FailureLog(ErrorPolicy()), Progress())
     first = next(delivery)
 
     assert process_time() - began < 5

@@ -138,7 +138,9 @@ def _run_epoch(loader: Loader, number: int, options: LoaderBenchOptions, on_prog
         for name, stage in after["stages"].items()
     }
     bytes_read = after["bytes_read"] - before["bytes_read"]
-    return EpochResult(num_images, seconds, cpu_seconds, bytes_read, stages, Spread(0.0, 0.0, 0.0))
+    hits = after["hits_per_batch"]
+    spread = Spread(hits["mean"], hits["minimum"], hits["maximum"])
+    return EpochResult(num_images, seconds, cpu_seconds, bytes_read, stages, spread)
 
 
 def _cpu_seconds() -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from penstock.errors import ArgumentError
 from penstock.units import bytes_text
@@ -38,6 +38,8 @@ class Budget:
     """Of one batch; 0 if only decoding will tell."""
     depth: int
     """Batches under way or waiting to be taken."""
+    cache_bytes: int = 0
+    """Encoded samples that stay in memory between epochs."""
 
     @property
     def idle_bytes(self) -> int:
@@ -91,3 +93,12 @@ def _grow(least: Budget, memory: int, demand: Demand, depth: int, most_read: int
     if batch:
         extra_depth += min(depth - 1 - extra_depth, spare // batch)
     return Budget(least.read_bytes + reads, least.scratch_bytes + scratch, batch, 1 + extra_depth)
+
+
+def with_cache(budget: Budget, memory: int, mean_bytes: float, batch_size: int) -> Budget:
+    """The budget with what is left of `memory` as a cache of samples of `mean_bytes`.
+
+    Batches under way keep samples before those before them have dropped theirs; that much is held back.
+    """
+    under_way = int(budget.depth * batch_size * mean_bytes)
+    return replace(budget, cache_bytes=max(0, memory - budget.working_bytes - under_way))

@@ -37,7 +37,7 @@ def open_dataset(path: str | os.PathLike[str], fields: Sequence[str] | None = No
         formats=locations[0].format,
         splits=splits,
         split_names=split_names,
-        largest_read_bytes=_largest_record(locations),
+        sizes=_record_sizes(locations),
         largest_pixel_bytes=max(int(_pixel_bytes(found).max()) for found in locations),
         fingerprint=dataset.fingerprint,
         lanes=dataset.manifest.lanes,
@@ -100,10 +100,10 @@ def _pixel_bytes(found: Locations) -> npt.NDArray[np.int64]:
     return np.asarray(samples * np.where(found.bits > 8, 2, 1))
 
 
-def _largest_record(locations: Sequence[Locations]) -> int:
+def _record_sizes(locations: Sequence[Locations]) -> npt.NDArray[np.int64]:
     begin = np.minimum.reduce([found.offset for found in locations])
     end = np.maximum.reduce([found.offset + found.length for found in locations])
-    return int((end - begin).max())
+    return np.asarray(end - begin)
 
 
 def _splits(dataset: Dataset) -> tuple[npt.NDArray[np.int16], tuple[str, ...]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
@@ -15,6 +15,7 @@ from penstock import _native
 from penstock.load.failures import Failure, FailureLog, substitutes
 from penstock.load.samples import Samples
 from penstock.order import Batches, Order
+from penstock.order.caches import Traffic
 
 BatchDict = dict[str, Any]
 """Arrays by field; a list of arrays where samples have different shapes."""
@@ -29,8 +30,28 @@ class Progress:
     num_samples: int = 0
     wait_seconds: float = 0.0
     """How long the consumer waited for batches."""
+    hits: list[int] = field(default_factory=list)
+    """Samples of each batch that were in memory, of the epoch under way or the last one."""
     run_seconds: float = 0.0
     """From asking for the first batch to the last one handed out, over the epochs."""
+
+
+@dataclass(frozen=True)
+class EpochPart:
+    """What is delivered: the rest of an epoch, and what a cache does meanwhile."""
+
+    order: Order
+    epoch: int
+    batches: Batches
+    traffic: Traffic | None = None
+    """None without a cache of our own."""
+
+
+def keeping_of(traffic: Traffic, batch: int) -> npt.NDArray[np.uint8]:
+    """What becomes of each sample's bytes after a batch: 0 nothing, 1 they stay, 2 they go."""
+    slots = traffic.slots(batch)
+    keeps, hits = traffic.keeps[slots], traffic.hits[slots]
+    return np.where(keeps, 1, np.where(hits, 2, 0)).astype(np.uint8)
 
 
 class Delivery(Iterator[BatchDict]):
@@ -40,13 +61,12 @@ class Delivery(Iterator[BatchDict]):
         self,
         pipeline: _native.Pipeline,
         samples: Samples,
-        order: Order,
-        batches: Batches,
-        epoch: int,
+        part: EpochPart,
         depth: int,
         log: FailureLog,
         progress: Progress,
     ) -> None:
+        order, batches, epoch = part.order, part.batches, part.epoch
         self.epoch = epoch
         self.batches = batches
         self.delivered = batches.start
@@ -54,6 +74,7 @@ class Delivery(Iterator[BatchDict]):
         self._samples = samples
         self._order = order
         self._samples_at = order.epoch(epoch)
+        self._traffic = part.traffic
         self._depth = depth
         self._log = log
         self._progress = progress
@@ -61,6 +82,7 @@ class Delivery(Iterator[BatchDict]):
         self._num_submitted = 0
         self._num_taken = 0
         self._since = perf_counter()
+        progress.hits.clear()
         self._submit()
 
     def __next__(self) -> BatchDict:
@@ -79,6 +101,7 @@ class Delivery(Iterator[BatchDict]):
             raise
         self._num_taken += 1
         self.delivered = self.batches.edge(self._num_taken)
+        self._progress.hits.append(batch.num_hits)
         self._account(len(found["id"]), ended - began, ended)
         return found
 
@@ -92,7 +115,8 @@ class Delivery(Iterator[BatchDict]):
     def _submit(self) -> None:
         while len(self._pending) < self._depth and self._num_submitted < self.batches.num_batches:
             ids = self._samples_at.take(self.batches.positions(self._num_submitted)).astype(np.uint64)
-            self._pending.append((self._pipeline.submit(ids, self._order.seed, self.epoch), ids))
+            keeping = None if self._traffic is None else keeping_of(self._traffic, self._num_submitted)
+            self._pending.append((self._pipeline.submit(ids, self._order.seed, self.epoch, keeping), ids))
             self._num_submitted += 1
 
     def _collect(self, batch: _native.Batch, ids: npt.NDArray[np.uint64]) -> BatchDict:

@@ -74,7 +74,7 @@ def _samples(place: Path, arrays: Arrays) -> Samples:
         formats=np.zeros(len(sizes), np.uint8),
         splits=arrays["splits"].astype(np.int16),
         split_names=tuple(str(name) for name in arrays["split_names"]),
-        largest_read_bytes=int(sizes.max()),
+        sizes=sizes,
         largest_pixel_bytes=None,
         fingerprint=_fingerprint(arrays),
     )

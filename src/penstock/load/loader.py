@@ -11,8 +11,8 @@ import numpy as np
 
 from penstock import _native
 from penstock.errors import ArgumentError, PenstockError
-from penstock.load.budget import Budget, Demand, plan_budget
-from penstock.load.delivery import BatchDict, Delivery, Progress
+from penstock.load.budget import Budget, Demand, plan_budget, with_cache
+from penstock.load.delivery import BatchDict, Delivery, EpochPart, Progress
 from penstock.load.failures import FailureLog
 from penstock.load.options import ErrorPolicy, ReadPolicy, check_count, refuse_fidelity, take_foreign_keywords
 from penstock.load.process import FORKED, explained, refuse_worker
@@ -22,6 +22,8 @@ from penstock.load.source import open_samples
 from penstock.load.stats import stats_of
 from penstock.machine import memory as machine_memory
 from penstock.order import MOST_LANES, Batches, Order, State
+from penstock.order.caches import Cache, Traffic, open_cache
+from penstock.order.share import Share
 from penstock.transforms import split as split_transforms
 from penstock.transforms.apply import Transforms
 from penstock.types import OnProgress, no_progress
@@ -94,6 +96,7 @@ class Loader:
         self._progress = Progress()
         self._delivery: Delivery | None = None
         self._delivered = 0
+        self._cache: Cache | None = None
         self._samples = open_samples(path, fields, on_progress)
         self._order = _order_of(self._samples, self._samples.select(split, subset), seed, shuffle)
         self._as_tuple = self._checked_fields(as_tuple)
@@ -180,6 +183,7 @@ class Loader:
         order = found.resume(self._order, self._samples.fingerprint)
         self._abandon()
         self._order = order
+        self._cache = None
         self._next = found.after(found.delivered)
 
     def stats(self) -> dict[str, Any]:
@@ -197,20 +201,27 @@ class Loader:
         self._abandon()
         start = self._next
         with explained():
+            traffic = self._traffic(start)
+            part = EpochPart(self._order, start.epoch, self._batches(start.delivered), traffic)
             self._delivery = Delivery(
-                self._pipeline,
-                self._samples,
-                self._order,
-                self._batches(start.delivered),
-                start.epoch,
-                self._budget.depth,
-                self._log,
-                self._progress,
+                self._pipeline, self._samples, part, self._budget.depth, self._log, self._progress
             )
         self._delivered = start.delivered
         # What comes after a break is the next epoch, unless a state is loaded.
         self._next = start.after(start.num_samples)
         return self._delivery
+
+    def _traffic(self, start: State) -> Traffic | None:
+        """What the cache does in the epoch that starts; None without a cache of our own."""
+        if self._budget.cache_bytes == 0:
+            return None
+        if self._cache is None:
+            share = Share(self._order, self.batch_size, self.rank, self.world_size, self.drop_last)
+            self._cache = open_cache(self._policy.cache, share, self._samples.sizes, self._budget.cache_bytes)
+        traffic = self._cache.epoch(start.epoch, start.delivered)
+        if traffic.resident_bytes[0] == 0:
+            self._pipeline.clear_cache()
+        return traffic
 
     def _deliver(self, delivery: Delivery) -> Iterator[tuple[BatchDict, int]]:
         """Finished batches, each with how many samples of the epoch are out once it is."""
@@ -243,6 +254,8 @@ class Loader:
         if self._delivery is not None:
             self._delivery.cancel()
             self._delivery = None
+            # An epoch that was left is not what the cache planned: it begins anew.
+            self._cache = None
 
     def _batches(self, start: int) -> Batches:
         return Batches(
@@ -258,7 +271,11 @@ class Loader:
             self._samples.largest_read_bytes,
             self._samples.largest_pixel_bytes,
         )
-        budget = plan_budget(demand, given // _local_world_size())
+        given //= _local_world_size()
+        budget = plan_budget(demand, given)
+        if self._policy.cache in ("rolling", "pinned"):
+            budget = with_cache(budget, given, float(self._samples.sizes.mean()), self.batch_size)
+            options.cache_bytes = given - budget.working_bytes if budget.cache_bytes else 0
         options.read_bytes = budget.read_bytes
         options.scratch_bytes = budget.scratch_bytes
         options.idle_bytes = budget.idle_bytes

@@ -12,7 +12,12 @@ from penstock.errors import ArgumentError
 CHANNELS = {"RGB": _native.Channels.RGB, "L": _native.Channels.L, "unchanged": _native.Channels.UNCHANGED}
 VERIFY = {"first": _native.Verify.FIRST, "always": _native.Verify.ALWAYS, "never": _native.Verify.NEVER}
 LAYOUTS = {"NHWC": _native.Layout.NHWC, "NCHW": _native.Layout.NCHW}
-CACHES = {"system": _native.Caching.SYSTEM, "none": _native.Caching.NONE}
+CACHES = {
+    "system": _native.Caching.SYSTEM,
+    "none": _native.Caching.NONE,
+    "rolling": _native.Caching.NONE,
+    "pinned": _native.Caching.NONE,
+}
 DECODES = ("exact", "approximate")
 POLICIES = ("raise", "skip", "replace")
 
@@ -86,9 +91,9 @@ def check_choice(name: str, value: object, choices: Mapping[str, object] | tuple
 
 def check_cache(value: str) -> None:
     """Refuse an unknown cache; those that exist elsewhere in the design are named as such."""
-    if value in ("rolling", "pinned", "liquid"):
+    if value == "liquid":
         raise ArgumentError(
-            f"cache '{value}' is not in this version", where="cache", fix="choose 'system' or 'none'", code=100
+            f"cache '{value}' is not in this version", where="cache", fix=f"choose among {', '.join(CACHES)}", code=100
         )
     check_choice("cache", value, CACHES)
 

@@ -33,13 +33,18 @@ class Samples:
     splits: npt.NDArray[np.int16]
     """Index into `split_names`; -1 without a split."""
     split_names: tuple[str, ...]
-    largest_read_bytes: int
-    """Of one sample."""
+    sizes: npt.NDArray[np.int64]
+    """Encoded bytes of each sample: what it takes to keep it."""
     largest_pixel_bytes: int | None
     """Of one decoded sample; None if only its header will tell."""
     fingerprint: str = ""
     lanes: int | None = None
     """What the manifest records."""
+
+    @property
+    def largest_read_bytes(self) -> int:
+        """Of one sample."""
+        return int(self.sizes.max())
 
     def select(self, split: str | None, subset: Subset | None) -> Ids | None:
         """Ids of a split and a part of it, ascending; None means all samples."""

@@ -26,7 +26,10 @@ def stats_of(native: Mapping[str, Any], progress: Progress, log: FailureLog, bud
         "images_per_second": progress.num_samples / seconds if seconds else 0.0,
         "bytes_read": native["bytes_read"],
         "num_reads": native["num_reads"],
-        "hit_ratio": 0.0,
+        "hit_ratio": native["num_hits"] / max(1, native["num_decoded"]),
+        "hits_per_batch": hits_of(progress.hits),
+        "cache_bytes": native["cache_bytes"],
+        "num_unkept": native["num_unkept"],
         "io": {
             "engine": native["io_engine"],
             "direct": native["io_direct"],
@@ -42,6 +45,13 @@ def stats_of(native: Mapping[str, Any], progress: Progress, log: FailureLog, bud
         "num_failed_samples": len(log.samples),
         "errors": [{"id": failure.id, "error": str(failure.error)} for failure in log.kept],
     }
+
+
+def hits_of(hits: list[int]) -> dict[str, float]:
+    """How many samples of a batch were in memory: the least, on average, the most."""
+    if not hits:
+        return {"minimum": 0.0, "mean": 0.0, "maximum": 0.0}
+    return {"minimum": float(min(hits)), "mean": sum(hits) / len(hits), "maximum": float(max(hits))}
 
 
 def bottleneck(stages: Mapping[str, Mapping[str, float]], seconds: float) -> str:

@@ -30,7 +30,7 @@ def built(sanitizer: str, name: str = "engine_test") -> Path:
     cmake = shutil.which("cmake", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
     assert cmake, "cmake builds the native tests: install it beside Python or on PATH"
     configure = [cmake, "-S", str(ROOT), "-B", str(folder), "-DPENSTOCK_PYTHON=OFF", "-DPENSTOCK_TESTS=ON"]
-    build = [cmake, "--build", str(folder), "--target", name]
+    build = [cmake, "--build", str(folder), "--parallel", "2", "--target", name]
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         for command in ([*configure, f"-DPENSTOCK_SANITIZE={sanitizer}"], build):
@@ -52,6 +52,7 @@ def test_claim_holds(claim: str) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.timeout(2400)  # the pipeline brings every codec along, compiled for the sanitizer
 @pytest.mark.parametrize("sanitizer", SANITIZERS)
 @pytest.mark.parametrize("name", ["engine_test", "pipeline_test"])
 def test_claims_hold_under_sanitizers(sanitizer: str, name: str) -> None:

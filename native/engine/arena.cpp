@@ -1,0 +1,78 @@
+#include "engine/arena.h"
+
+#include <cstring>
+#include <utility>
+
+namespace penstock {
+
+// Vector loads of a decoder may run over the end.
+constexpr std::size_t kPadding = 64;
+
+struct Arena::Kept {
+    Kept(ByteView data, const Extent& record, std::shared_ptr<MemoryGauge> counted)
+        : memory(data.size() + kPadding), gauge(std::move(counted)) {
+        std::memcpy(memory.data(), data.data(), data.size());
+        bytes = {record, {memory.data(), data.size()}};
+        gauge->add(memory.size());
+    }
+    ~Kept() { gauge->remove(memory.size()); }
+    Kept(const Kept&) = delete;
+    Kept& operator=(const Kept&) = delete;
+
+    ByteBuffer memory;
+    SampleBytes bytes;
+    std::shared_ptr<MemoryGauge> gauge;
+};
+
+std::shared_ptr<const SampleBytes> Arena::find(std::uint64_t id) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = kept_.find(id);
+    if (found == kept_.end()) return nullptr;
+    return {found->second, &found->second->bytes};
+}
+
+void Arena::keep(std::uint64_t id, const SampleBytes& bytes, const Extent& record) {
+    const ByteView data = bytes.part(record.offset, record.length);
+    {
+        const std::lock_guard lock(mutex_);
+        if (kept_.contains(id)) return;
+        if (held_bytes_ + data.size() > limit_bytes_) {
+            ++num_refused_;
+            return;
+        }
+        held_bytes_ += data.size();
+    }
+    // The copy is made without the lock; a sample is kept by one thread at a time.
+    auto kept = std::make_shared<const Kept>(data, record, gauge_);
+    const std::lock_guard lock(mutex_);
+    kept_[id] = std::move(kept);
+}
+
+void Arena::drop(std::uint64_t id) {
+    std::shared_ptr<const Kept> dropped;  // freed after the lock is gone
+    const std::lock_guard lock(mutex_);
+    const auto found = kept_.find(id);
+    if (found == kept_.end()) return;
+    held_bytes_ -= found->second->bytes.data.size();
+    dropped = std::move(found->second);
+    kept_.erase(found);
+}
+
+void Arena::clear() {
+    std::unordered_map<std::uint64_t, std::shared_ptr<const Kept>> dropped;
+    const std::lock_guard lock(mutex_);
+    dropped.swap(kept_);
+    held_bytes_ = 0;
+}
+
+std::size_t Arena::held_bytes() const {
+    const std::lock_guard lock(mutex_);
+    return held_bytes_;
+}
+
+std::size_t Arena::num_refused() const {
+    const std::lock_guard lock(mutex_);
+    return num_refused_;
+}
+
+}  // namespace penstock

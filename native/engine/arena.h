@@ -1,0 +1,44 @@
+// Encoded samples that stay in memory between epochs. Which, is decided elsewhere; here they are held, and counted.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
+#include "base/buffer.h"
+#include "engine/fetch.h"
+#include "engine/memory_account.h"
+
+namespace penstock {
+
+/// Safe from many threads. A record that is being decoded stays valid when it is dropped meanwhile.
+class Arena {
+  public:
+    /// Keeps at most `limit_bytes`; what would exceed them is not kept, and counts as refused.
+    Arena(std::size_t limit_bytes, std::shared_ptr<MemoryGauge> gauge)
+        : limit_bytes_(limit_bytes), gauge_(std::move(gauge)) {}
+
+    /// The bytes of a sample, or null.
+    [[nodiscard]] std::shared_ptr<const SampleBytes> find(std::uint64_t id) const;
+    /// Copies the bytes `[offset, offset + length)` of a sample's file, unless the sample is here already.
+    void keep(std::uint64_t id, const SampleBytes& bytes, const Extent& record);
+    void drop(std::uint64_t id);
+    void clear();
+
+    [[nodiscard]] std::size_t held_bytes() const;
+    [[nodiscard]] std::size_t num_refused() const;
+
+  private:
+    struct Kept;
+
+    const std::size_t limit_bytes_;
+    const std::shared_ptr<MemoryGauge> gauge_;
+    mutable std::mutex mutex_;
+    std::unordered_map<std::uint64_t, std::shared_ptr<const Kept>> kept_;
+    std::size_t held_bytes_ = 0;
+    std::size_t num_refused_ = 0;
+};
+
+}  // namespace penstock
