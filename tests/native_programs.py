@@ -28,7 +28,7 @@ def built(program: str, sanitizer: str = "") -> Path:
     cmake = shutil.which("cmake", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
     assert cmake, "cmake builds the native tests: install it beside Python or on PATH"
     configure = [cmake, "-S", str(ROOT), "-B", str(folder), "-DPENSTOCK_PYTHON=OFF", "-DPENSTOCK_TESTS=ON"]
-    build = [cmake, "--build", str(folder), "--target", program]
+    build = [cmake, "--build", str(folder), "--parallel", "2", "--target", program]
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         for command in ([*configure, f"-DPENSTOCK_SANITIZE={sanitizer}"], build):
