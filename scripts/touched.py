@@ -44,7 +44,7 @@ RULES = (
     ),
     Rule(
         ("native/records/*", "native/storage/*", "src/penstock/records/*", "src/penstock/build/*"),
-        ("tests/stress/test_build_faults.py", "tests/unit/records"),
+        ("tests/story/test_formats.py", "tests/stress/test_build_faults.py", "tests/unit/records"),
     ),
     Rule(("native/pixels/*", "src/penstock/transforms/*"), ("tests/parity", "tests/unit/transforms")),
     Rule(("native/synth/*", "src/penstock/synth/*"), ("tests/unit/synth",)),
