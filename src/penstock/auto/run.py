@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import shutil
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from penstock.bench import EmulatedBench, LoaderBenchOptions, bench_under
@@ -33,8 +33,6 @@ class AutoOptions:
     batch_size: int = 64
     sample: int = 100
     compute_rate: float | None = None
-    memory_bytes: int = 0
-    """For the cache."""
     limits: Limits = NO_LIMITS
     formats: str = ""
     seed: int = 0
@@ -104,7 +102,7 @@ def goals_of(options: AutoOptions, profile: Profile) -> Goals:
     limits = options.limits
     disk = limits.disk_bytes_per_second
     return Goals(
-        memory_bytes=options.memory_bytes,
+        memory_bytes=0,  # both sides are benched past every cache: a disk that is read once in a while says nothing
         compute_rate=options.compute_rate,
         cores=float(min(limits.cores, profile.cores)) if limits.cores is not None else None,
         disk_bytes_per_second=min(disk, profile.disk.bytes_per_second.median) if disk is not None else None,
@@ -118,8 +116,7 @@ def finish(decision: Decision, out: str | os.PathLike[str], *, on_progress: OnPr
     on_progress("bench before", 0, 2)
     before = bench_under(decision.source, _bench_options(decision, decision.plan.rows[0]), decision.options.limits)
     on_progress("bench after", 1, 2)
-    options = _with_memory(_bench_options(decision, decision.plan.chosen), decision.options)
-    after = bench_under(out, options, decision.options.limits)
+    after = bench_under(out, _bench_options(decision, decision.plan.chosen), decision.options.limits)
     return AutoResult(decision, built, before, after)
 
 
@@ -132,12 +129,6 @@ def _bench_options(decision: Decision, row: Row) -> LoaderBenchOptions:
         epochs=max(2, min(20, math.ceil(BENCH_SECONDS / 2 / epoch_seconds))),
         max_seconds=BENCH_SECONDS,
     )
-
-
-def _with_memory(bench: LoaderBenchOptions, options: AutoOptions) -> LoaderBenchOptions:
-    if options.memory_bytes == 0:
-        return bench
-    return replace(bench, memory=options.memory_bytes, cache="rolling")
 
 
 def _existing(path: Path) -> Path:

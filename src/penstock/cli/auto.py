@@ -15,7 +15,7 @@ from penstock.errors import ArgumentError
 from penstock.limits import parse_limits
 from penstock.plan.document import rates_as_dict
 from penstock.storage import write_file
-from penstock.units import bytes_text, parse_bytes
+from penstock.units import bytes_text
 
 SourcePath = Annotated[Path, typer.Argument(metavar="SRC", help="Images: a folder, tars, Parquet, a table.")]
 OutPath = Annotated[Path, typer.Argument(metavar="OUT", help="The dataset's folder, as photos.pen.")]
@@ -23,7 +23,6 @@ TransformOption = Annotated[str, typer.Option("--transform", help="What training
 SampleOption = Annotated[int, typer.Option("--sample", min=1, help="Images to measure.")]
 FormatsOption = Annotated[str, typer.Option("--formats", help="Candidates, separated by commas.")]
 ComputeOption = Annotated[float | None, typer.Option("--compute-rate", help="Images per second that the model eats.")]
-MemoryOption = Annotated[str, typer.Option("--memory", help="For the loader's cache, such as 8GiB.")]
 BatchOption = Annotated[int, typer.Option("--batch-size", min=1, help="Samples of a batch in the benches.")]
 EmulateOption = Annotated[str, typer.Option("--emulate", help="As if on disk=200MB/s,memory=1GiB,cores=2.")]
 YesOption = Annotated[bool, typer.Option("--yes", help="Build without asking, however much it is.")]
@@ -51,7 +50,6 @@ def auto(
     sample: SampleOption = 100,
     formats: FormatsOption = "",
     compute_rate: ComputeOption = None,
-    memory: MemoryOption = "0",
     batch_size: BatchOption = 64,
     emulate: EmulateOption = "",
     yes: YesOption = False,
@@ -68,7 +66,6 @@ def auto(
         batch_size=batch_size,
         sample=sample,
         compute_rate=compute_rate,
-        memory_bytes=parse_bytes(memory, name="--memory"),
         limits=parse_limits(emulate),
         formats=formats,
     )
