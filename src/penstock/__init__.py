@@ -1,7 +1,7 @@
 """Penstock keeps accelerators fed with images."""
 
 from penstock.codecs import ImageInfo, decode, encode, inspect
-from penstock.doctor import watch
+from penstock.doctor import diagnose, watch
 from penstock.errors import ArgumentError, CodecError, DatasetError, PenstockError, SourceError, StorageError
 from penstock.load import Loader
 from penstock.records import Dataset
@@ -20,6 +20,7 @@ __all__ = [
     "StorageError",
     "__version__",
     "decode",
+    "diagnose",
     "encode",
     "inspect",
     "open",

@@ -2,6 +2,7 @@
 
 from penstock.doctor.command import watch_command
 from penstock.doctor.diagnosis import Diagnosis, Observed, diagnose_run
+from penstock.doctor.phases import Phases, diagnose
 from penstock.doctor.watch import Watch, watch
 
-__all__ = ["Diagnosis", "Observed", "Watch", "diagnose_run", "watch", "watch_command"]
+__all__ = ["Diagnosis", "Observed", "Phases", "Watch", "diagnose", "diagnose_run", "watch", "watch_command"]

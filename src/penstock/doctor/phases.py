@@ -1,0 +1,82 @@
+"""DS-Analyzer's three phases: an epoch split into compute, preparation stall and fetch stall, by difference.
+
+Timers inside a loop cannot tell a wait for the disk from a wait for the processor. Three runs can: on one batch that
+stays in memory (compute alone), with everything in the page cache (plus preparation), and with nothing there (plus
+fetching).
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+from typing import TypeVar
+
+from penstock.documents import Json
+from penstock.errors import ArgumentError
+
+Batch = TypeVar("Batch")
+
+
+@dataclass(frozen=True, slots=True)
+class Phases:
+    """Seconds per batch, each phase alone on the critical path."""
+
+    num_batches: int
+    compute_seconds: float
+    prep_stall_seconds: float
+    fetch_stall_seconds: float
+    is_cold: bool
+    """Whether the page cache was emptied for the last phase; otherwise nothing can be said of fetching."""
+
+    @property
+    def bottleneck(self) -> str:
+        """`compute`, `cpu` (preparation) or `disk`: the largest part."""
+        parts = {
+            "compute": self.compute_seconds,
+            "cpu": self.prep_stall_seconds,
+            "disk": self.fetch_stall_seconds,
+        }
+        return max(parts, key=lambda name: parts[name])
+
+    def as_dict(self) -> dict[str, Json]:
+        """For reports."""
+        return {**asdict(self), "bottleneck": self.bottleneck}
+
+
+def diagnose(
+    loader: Iterable[Batch],
+    step: Callable[[Batch], object],
+    *,
+    max_batches: int = 200,
+    drop_caches: Callable[[], object] | None = None,
+) -> Phases:
+    """Run a step over a loader in three phases and say what each costs.
+
+    The loader must be able to start over. `step` must end when its work does (synchronise a device in it).
+    `drop_caches` empties the page cache of the loader's files; without it the third phase is left out.
+
+    >>> found = diagnose([1, 2, 3, 4], lambda batch: None)
+    >>> found.num_batches, found.is_cold
+    (4, False)
+    """
+    first = next(iter(loader), None)
+    if first is None:
+        raise ArgumentError("the loader yields nothing", where="diagnose", fix="give one with at least one batch")
+    num_batches = sum(1 for _ in itertools.islice(loader, max_batches))  # also brings everything into the page cache
+    step(first)
+    compute = _seconds(itertools.repeat(first, num_batches), step, num_batches)
+    cached = _seconds(loader, step, num_batches)
+    cold = cached
+    if drop_caches is not None:
+        drop_caches()
+        cold = _seconds(loader, step, num_batches)
+    return Phases(num_batches, compute, max(0.0, cached - compute), max(0.0, cold - cached), drop_caches is not None)
+
+
+def _seconds(batches: Iterable[Batch], step: Callable[[Batch], object], num_batches: int) -> float:
+    begin = time.perf_counter()
+    for batch in itertools.islice(batches, num_batches):
+        step(batch)
+    return (time.perf_counter() - begin) / num_batches
