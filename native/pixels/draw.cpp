@@ -21,7 +21,15 @@ double uniform(Random& random, double low, double high) {
 std::string text_of(ImageSize size) { return std::to_string(size.height) + "x" + std::to_string(size.width); }
 
 ImageSize at_least_one(double height, double width) {
-    return {std::max(1u, static_cast<std::uint32_t>(height)), std::max(1u, static_cast<std::uint32_t>(width))};
+    constexpr double longest = 2147483647;
+    return {static_cast<std::uint32_t>(std::clamp(height, 1.0, longest)),
+            static_cast<std::uint32_t>(std::clamp(width, 1.0, longest))};
+}
+
+void check_size(ImageSize wanted, ImageSize source) {
+    if (std::uint64_t{wanted.height} * wanted.width <= kMaxOutputPixels) return;
+    throw Error(ErrorCode::bad_argument, "the transforms make an image of " + text_of(wanted) + " pixels",
+                "image of " + text_of(source), "choose a smaller size");
 }
 
 void play(const ResizeOperation& operation, Random&, Draw& draw, std::uint8_t) {
@@ -175,11 +183,13 @@ Stage& Draw::geometry() {
 }
 
 void Draw::crop(Rect wanted, PaddingMode mode, std::uint8_t fill) {
+    check_size(wanted.size(), source);
     if (!geometry().crop(wanted, mode, fill)) (void)new_stage().crop(wanted, mode, fill);
     output = wanted.size();
 }
 
 void Draw::resize(ImageSize wanted, Filter filter) {
+    check_size(wanted, source);
     if (!geometry().resize(wanted, filter)) (void)new_stage().resize(wanted, filter);
     output = wanted;
 }

@@ -38,6 +38,7 @@ struct Step {
 };
 
 constexpr std::size_t kMaxSteps = 16;
+constexpr std::uint64_t kMaxOutputPixels = std::uint64_t{1} << 28;
 
 struct Draw {
     ImageSize source;

@@ -87,3 +87,9 @@ def test_a_crop_larger_than_the_image_says_how_to_pad() -> None:
         apply(numbered(10, 10), RandomCrop(20))
 
     assert "pad_if_needed" in refused.value.fix
+
+
+@pytest.mark.parametrize("transform", [Resize(2**31 - 1), Resize((2**20, 2**20)), CenterCrop(2**31 - 1)])
+def test_results_that_no_memory_holds_are_refused(transform: Transform) -> None:
+    with pytest.raises(ArgumentError, match="make an image of"):
+        apply(numbered(3, 100), transform)
