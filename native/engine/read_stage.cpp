@@ -10,7 +10,8 @@ namespace penstock {
 
 namespace {
 
-constexpr std::size_t kIdleReadBytes = std::size_t{8} << 20;
+// Of the memory for reads, as much again is kept by the pool between them; the loader's budget counts it.
+constexpr std::size_t kIdleShare = 8;
 
 // What is read of a file for a fetch: on the grid of direct reads, if they are.
 Extent extent_in(const DataFile& file, const Extent& wish) {
@@ -28,7 +29,7 @@ ReadStage::ReadStage(DataFiles& files, MemoryAccount& memory, bool whole_files, 
       num_readers_(options.num_readers),
       sink_(std::move(sink)),
       fetches_(std::numeric_limits<std::size_t>::max()),
-      pool_(std::min(kIdleReadBytes, memory.limit_bytes())) {
+      pool_(memory.limit_bytes() / kIdleShare) {
     if (!whole_files && options.allow_uring) ring_ = Uring::open(options.ring_depth, ring_refusal_);
     uses_ring_ = ring_ != nullptr;
 }

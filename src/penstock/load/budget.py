@@ -10,6 +10,7 @@ from penstock.units import bytes_text
 MIB = 2**20
 MOST_READ_BYTES = 64 * MIB  # under way; a fast disk needs a few MB, a slow one never more
 LEAST_READ_BYTES = MIB
+READ_IDLE_SHARE = 8  # of the memory for reads, kept beside it for the next ones
 READ_SLACK = 8192  # of direct reads: their grid, before and behind
 PREFETCHED_SAMPLES = 64
 LEAST_DEPTH = 3
@@ -49,7 +50,8 @@ class Budget:
     @property
     def working_bytes(self) -> int:
         """Everything but what the user holds."""
-        return self.read_bytes + self.scratch_bytes + self.batch_bytes * self.depth + self.idle_bytes
+        reads = self.read_bytes + self.read_bytes // READ_IDLE_SHARE
+        return reads + self.scratch_bytes + self.batch_bytes * self.depth + self.idle_bytes
 
 
 def plan_budget(demand: Demand, memory: int) -> Budget:
@@ -89,9 +91,9 @@ def _grow(least: Budget, memory: int, demand: Demand, depth: int, most_read: int
         scratch = min(spare // 2, UNKNOWN_PIXEL_BYTES * demand.threads)
     spare -= scratch
     reads = min(spare // 2, most_read - least.read_bytes)
-    spare -= reads
+    spare -= reads + -(-reads // READ_IDLE_SHARE) + 1
     if batch:
-        extra_depth += min(depth - 1 - extra_depth, spare // batch)
+        extra_depth += max(0, min(depth - 1 - extra_depth, spare // batch))
     return Budget(least.read_bytes + reads, least.scratch_bytes + scratch, batch, 1 + extra_depth)
 
 

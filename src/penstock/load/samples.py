@@ -41,6 +41,9 @@ class Samples:
     lanes: int | None = None
     """What the manifest records."""
 
+    def __len__(self) -> int:
+        return self.num_samples
+
     @property
     def largest_read_bytes(self) -> int:
         """Of one sample."""

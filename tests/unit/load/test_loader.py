@@ -170,7 +170,7 @@ def test_trainers_find_what_they_look_for(folder: Path) -> None:
         loader.sampler.set_epoch(4)
         assert loader.epoch == 4
         assert (loader.batch_size, loader.drop_last, len(loader)) == (8, True, 6)
-        assert loader.dataset.num_samples == COUNT
+        assert len(loader.dataset) == COUNT
 
 
 def test_a_lost_loader_ends_its_threads(folder: Path) -> None:
