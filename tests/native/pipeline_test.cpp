@@ -122,6 +122,28 @@ CLAIM(little_memory_only_makes_it_slower) {
     }
 }
 
+CLAIM(samples_that_stay_are_read_once) {
+    const Records records;
+    PipelineOptions wishes = options();
+    wishes.memory.cache_bytes = std::size_t{1} << 20;
+    Pipeline pipeline(records.table(), TransformProgram({}), wishes);
+    for (const Keeping keeping : {Keeping::keep, Keeping::keep, Keeping::drop, Keeping::as_it_is}) {
+        std::vector<std::shared_ptr<Batch>> batches;
+        for (std::size_t i = 0; i < 4; ++i) {
+            BatchWish wish;
+            for (std::size_t id = i * 16; id < i * 16 + 16; ++id) wish.ids.push_back(id);
+            wish.keeping.assign(16, keeping);
+            batches.push_back(pipeline.submit(std::move(wish)));
+        }
+        for (const std::shared_ptr<Batch>& batch : batches) {
+            finish(pipeline, *batch);
+            CHECK(is_right(*batch));
+        }
+    }
+    CHECK(pipeline.stats().num_hits == 2 * kSamples);
+    CHECK(pipeline.stats().cache_bytes == 0);
+}
+
 CLAIM(a_cancelled_batch_still_ends) {
     const Records records;
     Pipeline pipeline(records.table(), TransformProgram({}), options());
