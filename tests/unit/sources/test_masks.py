@@ -71,9 +71,9 @@ def test_a_field_can_be_left_out(tmp_path: Path) -> None:
 
 
 def test_a_field_that_is_not_there_cannot_be_left_out(tmp_path: Path) -> None:
-    put(tmp_path, "images/1.png", "masks/1.png")
+    source = put(tmp_path / "street", "images/1.png", "masks/1.png")
 
     with pytest.raises(ArgumentError, match="no further image field is named 'depth'") as caught:
-        build(tmp_path, tmp_path / "out.pen", mix="raw=1", options=BuildOptions(formats={"depth": "none"}))
+        build(source, tmp_path / "out.pen", mix="raw=1", options=BuildOptions(formats={"depth": "none"}))
 
     assert "mask" in caught.value.fix
