@@ -1,12 +1,17 @@
 """Penstock keeps accelerators fed with images."""
 
+import importlib
+import typing
+
 from penstock.codecs import ImageInfo, decode, encode, inspect
 from penstock.doctor import diagnose, watch
 from penstock.errors import ArgumentError, CodecError, DatasetError, PenstockError, SourceError, StorageError
-from penstock.load import Loader
-from penstock.records import Dataset
-from penstock.records import open_dataset as open  # noqa: A004  # as users of h5py, zarr and safetensors write it
 from penstock.version import __version__
+
+if typing.TYPE_CHECKING:
+    from penstock.load import Loader
+    from penstock.records import Dataset
+    from penstock.records import open_dataset as open  # noqa: A004  # as users of h5py, zarr and safetensors write it
 
 __all__ = [
     "ArgumentError",
@@ -26,3 +31,23 @@ __all__ = [
     "open",
     "watch",
 ]
+
+# What is imported when it is first asked for, because `import penstock` is to be quick.
+_WHEN_ASKED = {
+    "Dataset": ("penstock.records", "Dataset"),
+    "Loader": ("penstock.load", "Loader"),
+    "open": ("penstock.records", "open_dataset"),
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _WHEN_ASKED:
+        raise AttributeError(f"module 'penstock' has no attribute {name!r}")
+    module, attribute = _WHEN_ASKED[name]
+    value: object = getattr(importlib.import_module(module), attribute)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_WHEN_ASKED})

@@ -60,7 +60,14 @@ def test_every_public_name_is_listed() -> None:
         name for name, thing in vars(penstock).items() if not name.startswith("_") and not isinstance(thing, ModuleType)
     }
 
-    assert found == {name for name in penstock.__all__ if not name.startswith("_")}
+    assert found | penstock._WHEN_ASKED.keys() == {name for name in penstock.__all__ if not name.startswith("_")}
+
+
+def test_names_that_wait_are_found_and_others_are_not() -> None:
+    assert (
+        in_new_process("import penstock; print(penstock.Loader.__name__, 'Loader' in dir(penstock))") == "Loader True"
+    )
+    assert not hasattr(penstock, "Lodaer")
 
 
 def test_every_public_name_is_documented() -> None:
