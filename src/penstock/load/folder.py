@@ -19,6 +19,8 @@ from penstock.storage import make_folders, read_file, write_file
 from penstock.types import OnProgress, no_progress
 
 VERSION = 1
+LEAST_KEPT = 1000  # images; a smaller folder is listed sooner than its listing is found
+MOST_LISTINGS = 64
 Arrays = dict[str, npt.NDArray[np.generic]]
 
 
@@ -29,7 +31,8 @@ def open_folder(folder: str | os.PathLike[str], on_progress: OnProgress = no_pro
     arrays = _read_kept(kept)
     if arrays is None or not _is_current(place, arrays):
         arrays = _list(place, on_progress)
-        _keep(kept, arrays)
+        if len(arrays["sizes"]) >= LEAST_KEPT:
+            _keep(kept, arrays)
     return _samples(place, arrays)
 
 
@@ -126,5 +129,13 @@ def _keep(path: Path, arrays: Arrays) -> None:
     try:
         make_folders(path.parent)
         write_file(path, content.getvalue())
-    except StorageError:
+        _forget_oldest(path.parent)
+    except OSError:
         return  # a read-only home: the folder will be listed again
+
+
+def _forget_oldest(listings: Path) -> None:
+    """Those of folders that nobody has changed for long, or that are gone, do not pile up."""
+    by_age = sorted(listings.glob("*.npz"), key=lambda path: path.stat().st_mtime_ns, reverse=True)
+    for path in by_age[MOST_LISTINGS:]:
+        path.unlink(missing_ok=True)

@@ -12,6 +12,12 @@ from penstock.load import folder as listing
 from tests.unit.load.conftest import COUNT
 
 
+@pytest.fixture(autouse=True)
+def keeps_small_listings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As it keeps those of large folders."""
+    monkeypatch.setattr(listing, "LEAST_KEPT", 1)
+
+
 @pytest.fixture
 def copy(folder: Path, tmp_path: Path) -> Path:
     """A folder that a test may change."""
@@ -47,6 +53,21 @@ def test_a_damaged_listing_is_made_anew(copy: Path, own_cache: Path) -> None:
     kept.write_bytes(kept.read_bytes()[:100])
 
     assert listing.open_folder(copy).num_samples == COUNT
+
+
+def test_listings_do_not_pile_up(copy: Path, own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listing, "MOST_LISTINGS", 2)
+    for name in ("class0", "class1", "class2"):
+        listing.open_folder(copy / name)
+
+    assert len(list(own_cache.rglob("*.npz"))) == 2
+
+
+def test_a_small_folder_leaves_nothing_behind(copy: Path, own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listing, "LEAST_KEPT", COUNT + 1)
+    listing.open_folder(copy)
+
+    assert list(own_cache.rglob("*.npz")) == []
 
 
 def test_listing_tells_how_far_it_is(copy: Path) -> None:
