@@ -100,6 +100,8 @@ class _Column:
         import pyarrow as pa
 
         self._values += [None] * (num_rows - len(self._values))
+        if _leaf(self._kind) == "float":
+            self._values = [_as_floats(value) for value in self._values]
         try:
             self._chunks.append(pa.array(self._values, _arrow_type(self._kind)))
         except UnicodeEncodeError as error:
@@ -117,6 +119,20 @@ class _Column:
         target = _arrow_type(_settled(self._kind))
         # A cast from integers to floats would refuse those beyond 2**53, which JSON's readers round as well.
         return pa.chunked_array([chunk.cast(target, safe=False) for chunk in self._chunks], target).combine_chunks()
+
+
+def _leaf(kind: Kind) -> str:
+    """What a kind, or a list of lists of it, holds in the end."""
+    while isinstance(kind, tuple):
+        kind = kind[0]
+    return kind
+
+
+def _as_floats(value: object) -> object:
+    """Integers among floats, rounded as JSON's readers do: Arrow refuses those beyond 2**53."""
+    if isinstance(value, list):
+        return [_as_floats(item) for item in value]
+    return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
 def _kind_of(value: object, depth: int = 0) -> Kind:

@@ -43,3 +43,11 @@ def test_a_mixture_is_refused_where_it_stands(chunk_rows: int) -> None:
 
 def test_objects_are_kept_as_their_text() -> None:
     assert columns([{"a": {"é": 1}}, {"a": [{"b": 2}]}], 100) == {"a": ['{"é": 1}', '[{"b": 2}]']}
+
+
+@pytest.mark.parametrize("chunk_rows", [1, 100])
+def test_large_integers_among_floats_are_rounded(chunk_rows: int) -> None:
+    large = 2**53 + 1
+    rows: list[dict[str, object]] = [{"a": large, "b": [large]}, {"a": 0.5, "b": [0.5, None]}]
+
+    assert columns(rows, chunk_rows) == {"a": [2.0**53, 0.5], "b": [[2.0**53], [0.5, None]]}
