@@ -23,7 +23,7 @@ from penstock.build import build
 from penstock.records import verify
 
 ROOT = Path(__file__).parents[1]
-ENCODED = ("weir:fast", "weir:dense", "png", "webp:lossless", "jpeg:q=75")
+ENCODED = ("weir:fast", "weir:dense", "png", "jpeg:q=85", "jpeg:q=75")
 COPY_GOAL = 1.5
 CORES_GOAL = 0.9
 FFCV_GOAL = 2.0
