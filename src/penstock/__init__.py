@@ -4,11 +4,11 @@ import importlib
 import typing
 
 from penstock.codecs import ImageInfo, decode, encode, inspect
-from penstock.doctor import diagnose, watch
 from penstock.errors import ArgumentError, CodecError, DatasetError, PenstockError, SourceError, StorageError
 from penstock.version import __version__
 
 if typing.TYPE_CHECKING:
+    from penstock.doctor import diagnose, watch
     from penstock.load import Loader
     from penstock.records import Dataset
     from penstock.records import open_dataset as open  # noqa: A004  # as users of h5py, zarr and safetensors write it
@@ -36,7 +36,9 @@ __all__ = [
 _WHEN_ASKED = {
     "Dataset": ("penstock.records", "Dataset"),
     "Loader": ("penstock.load", "Loader"),
+    "diagnose": ("penstock.doctor", "diagnose"),
     "open": ("penstock.records", "open_dataset"),
+    "watch": ("penstock.doctor", "watch"),
 }
 
 

@@ -3,6 +3,6 @@
 from penstock.doctor.command import watch_command
 from penstock.doctor.diagnosis import Diagnosis, Observed, diagnose_run
 from penstock.doctor.phases import Phases, diagnose
-from penstock.doctor.watch import Watch, watch
+from penstock.doctor.watching import Watch, watch
 
 __all__ = ["Diagnosis", "Observed", "Phases", "Watch", "diagnose", "diagnose_run", "watch", "watch_command"]
