@@ -43,7 +43,8 @@ def test_thirty_kills_each_resumed_to_the_same_bytes(photos: Path, straight: dic
         arguments = [str(photos), str(out), "--mix", MIX, "--shard-size", str(SHARD_BYTES)]
         process = start_build(*arguments)
         wait_for(out / ".build" / "recipe.json", process)
-        if wait(process, rng.uniform(0, 1.5)):
+        if wait(process, rng.uniform(0, 1.0)):
+            process.communicate()
             assert files_of(out) == straight
             continue
         process.kill()
