@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from penstock.storage import find_files
+from penstock.storage import list_tree
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 
@@ -23,7 +23,7 @@ def files_of(corpus: str, limit: int = 0) -> list[Path]:
     folder = DATA / FOLDERS[corpus]
     if not folder.is_dir():
         sys.exit(f"{folder} is missing: this benchmark needs the real images of ../shared/data")
-    return evenly(find_files(folder), limit)
+    return evenly(list_tree(folder).paths(), limit)
 
 
 def evenly(items: Sequence[Path], limit: int) -> list[Path]:

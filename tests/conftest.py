@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -25,6 +25,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("long") is not None and item.get_closest_marker("timeout") is None:
             item.add_marker(pytest.mark.timeout(LONG_SECONDS))
+
+
+@pytest.fixture(scope="session")
+def unprivileged() -> Sequence[str]:
+    """What a command is put behind so that permissions bind it, even if the tests run as root."""
+    return () if os.geteuid() != 0 else ("setpriv", "--bounding-set=-dac_override,-dac_read_search")
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import random
 import subprocess
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -115,11 +116,19 @@ def test_a_full_disk_leaves_what_goes_on_after_space_is_made(photos: Path, small
 
 
 @pytest.mark.long
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_folder_that_may_not_be_written_is_named(photos: Path, tmp_path: Path) -> None:
+def test_a_folder_that_may_not_be_written_is_named(photos: Path, tmp_path: Path, unprivileged: Sequence[str]) -> None:
     locked = tmp_path / "locked"
     locked.mkdir(mode=0o500)
+    arguments = ["build", str(photos), str(locked / "data.pen"), "--format", "png"]
 
-    with pytest.raises(StorageError) as caught:
-        build(photos, locked / "data.pen", mix="png=1")
-    assert str(locked) in caught.value.where
+    done = subprocess.run(
+        [*unprivileged, sys.executable, "-m", "penstock", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 1
+    assert str(locked) in done.stderr
+    assert "Permission denied" in done.stderr
+    assert list(locked.iterdir()) == []

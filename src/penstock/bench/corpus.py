@@ -11,7 +11,7 @@ from pathlib import Path
 from penstock.codecs import ImageInfo, decode, inspect
 from penstock.errors import ArgumentError, CodecError, PenstockError
 from penstock.machine import memory
-from penstock.storage import find_files, read_file
+from penstock.storage import list_tree, read_file
 from penstock.types import OnProgress, Pixels, no_progress
 
 UNKNOWN_FORMAT = 300
@@ -62,7 +62,7 @@ def load_corpus(
 
     `copies` says how many times the caller will hold the pixels; what would not fit in memory is refused.
     """
-    files = find_files(folder)
+    files = list_tree(folder).paths()
     images: list[SourceImage] = []
     unreadable: list[Unreadable] = []
     num_others = 0

@@ -14,7 +14,7 @@ from penstock.documents import Json
 from penstock.errors import ArgumentError
 from penstock.lab.dllogger import Report, read_report
 from penstock.lab.training import images_per_second, mean_size, representative_seconds, stall_share
-from penstock.storage import find_files, read_file
+from penstock.storage import list_tree, read_file
 
 SIZES_GIB: Mapping[str, Mapping[str, float]] = {
     "inet": {
@@ -148,7 +148,7 @@ def analyse(folder: Path) -> Published:
 def _runs(folder: Path) -> Iterator[tuple[str, list[Report]]]:
     """Runs by name, in order: a report each, or one per stage."""
     found: dict[str, list[Report]] = {}
-    for path in find_files(folder):
+    for path in list_tree(folder).paths():
         if re.fullmatch(r"experiment_report(_stage_\d+)?\.json", path.name):
             found.setdefault(path.parent.name, []).append(read_report(read_file(path), str(path)))
     yield from sorted(found.items())

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +19,7 @@ import numpy.typing as npt
 from penstock.errors import SourceError
 from penstock.sources.files import FileFacts, facts_of
 from penstock.sources.probe import Probe
-from penstock.sources.source import ABSENT, Layout, Places, Role, Samples
+from penstock.sources.source import ABSENT, FilesOnly, Layout, Places, Role, Samples
 from penstock.storage import list_tree
 
 PHOTOGRAPHS = "leftImg8bit"
@@ -29,7 +28,7 @@ KINDS = {"labelIds": "mask", "instanceIds": "instance", "color": "color"}
 ROLES = {"image": Role.IMAGE, "mask": Role.MASK, "instance": Role.MASK, "color": Role.IMAGE}
 
 
-class Cityscapes:
+class Cityscapes(FilesOnly):
     """The folder that holds `leftImg8bit` and, unless only photographs are wanted, `gtFine` or `gtCoarse`."""
 
     kind = "cityscapes"
@@ -61,10 +60,6 @@ class Cityscapes:
             columns={"city": pa.array([stem.split("/")[1] for stem in photographs], pa.string())},
         )
         return Layout({field: ROLES[field] for field in files}, None, left_out), samples
-
-    def read(self, field: str, rows: npt.NDArray[np.int64]) -> Iterable[bytes]:
-        """Never asked for: all bytes lie in files."""
-        raise NotImplementedError
 
     def state(self) -> bytes:
         """Sizes and times of all files."""

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from penstock.records.folder import FolderListing, list_folder
 from penstock.sources.probe import Probe
-from penstock.sources.source import Layout, Places, Role, Samples
+from penstock.sources.source import FilesOnly, Layout, Places, Role, Samples
 
 
-class ImageFolder:
+class ImageFolder(FilesOnly):
     """Every file whose ending a codec knows is a sample; its key is its path."""
 
     kind = "folder"
@@ -46,10 +44,6 @@ class ImageFolder:
         )
         left_out = {"files that are no images": listing.num_other_files} if listing.num_other_files else {}
         return Layout({"image": Role.IMAGE}, listing.classes if has_labels else None, left_out), samples
-
-    def read(self, field: str, rows: npt.NDArray[np.int64]) -> Iterable[bytes]:
-        """Never asked for: all bytes lie in files."""
-        raise NotImplementedError
 
     def state(self) -> bytes:
         """Times of all files."""

@@ -12,12 +12,11 @@ may also be an object, {"path": "masks/1.png", "role": "mask"}; then only such c
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from penstock.errors import SourceError
 from penstock.sources.assemble import assemble, read_classes
@@ -25,7 +24,7 @@ from penstock.sources.files import FileFacts, facts_of
 from penstock.sources.names import ending_of, field_name, image_endings, role_of
 from penstock.sources.probe import Probe
 from penstock.sources.rows import Rows, read_rows
-from penstock.sources.source import ABSENT, Layout, Places, Role, Samples
+from penstock.sources.source import ABSENT, FilesOnly, Layout, Places, Role, Samples
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -37,7 +36,7 @@ IMAGE_COLUMNS = ("image", "path", "image_path", "file_name", "filename", "file")
 PATH_ENDINGS = ("_path", "_file", "_file_name", "_filename")
 
 
-class Manifest:
+class Manifest(FilesOnly):
     """A file of rows, or a folder with one of well-known name."""
 
     kind = "manifest"
@@ -75,10 +74,6 @@ class Manifest:
         samples = Samples(key_column, places, files, done.splits, done.columns)
         roles = {field: self._role(rows.images.get(column, ""), field) for field, column in fields.items()}
         return Layout(roles, done.classes), samples
-
-    def read(self, field: str, rows: npt.NDArray[np.int64]) -> Iterable[bytes]:
-        """Never asked for: all bytes lie in files."""
-        raise NotImplementedError
 
     def state(self) -> bytes:
         """Sizes and times of the manifest and, once they were looked at, of its files."""

@@ -9,17 +9,15 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from penstock.records.folder import list_folder
 from penstock.sources.files import FileFacts, facts_of
 from penstock.sources.names import ending_of, image_endings
 from penstock.sources.probe import Probe
-from penstock.sources.source import ABSENT, Layout, Places, Role, Samples
+from penstock.sources.source import ABSENT, FilesOnly, Layout, Places, Role, Samples
 from penstock.storage import list_tree
 
 IMAGES = "images"
@@ -27,7 +25,7 @@ BESIDE = {"masks": ("mask", Role.MASK), "annotations": ("annotation", Role.MASK)
 """Folders beside `images`, the fields that they are, and what those mean."""
 
 
-class ImagesAndMasks:
+class ImagesAndMasks(FilesOnly):
     """The folder above `images` and `masks`."""
 
     kind = "masks"
@@ -66,10 +64,6 @@ class ImagesAndMasks:
             columns={"label": pa.array(images.labels, pa.int32(), mask=images.labels < 0)} if images.classes else {},
         )
         return Layout(roles, images.classes or None, left_out), samples
-
-    def read(self, field: str, rows: npt.NDArray[np.int64]) -> Iterable[bytes]:
-        """Never asked for: all bytes lie in files."""
-        raise NotImplementedError
 
     def state(self) -> bytes:
         """Sizes and times of all files."""

@@ -95,8 +95,7 @@ class Source(Protocol):
         """The bytes of an image field for these rows (of `samples`), all of which said ASK.
 
         Called once for each such row, in ascending order, in batches; what it gives is put into one work file beside
-        the new dataset, so that only one batch need be in memory. Sources that never say ASK need no such method's
-        body: raise `NotImplementedError`.
+        the new dataset, so that only one batch need be in memory. Sources that never say ASK derive from `FilesOnly`.
         """
 
     def state(self) -> bytes:
@@ -104,3 +103,11 @@ class Source(Protocol):
 
         A resumed build compares it with that of the build it goes on with. It is in no file of a finished dataset.
         """
+
+
+class FilesOnly:
+    """Base of the sources whose bytes all lie in files: they never say ASK, so nobody asks them."""
+
+    def read(self, field: str, rows: npt.NDArray[np.int64]) -> Iterable[bytes]:
+        """A mistake of the caller."""
+        raise TypeError(f"{type(self).__name__} has its bytes in files: read field '{field}' from its places")

@@ -19,13 +19,11 @@ import json
 import os
 from array import array
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
-import numpy.typing as npt
 
 from penstock.errors import SourceError
 from penstock.sources.assemble import assemble, read_classes
@@ -33,7 +31,7 @@ from penstock.sources.columns import ColumnBuilder
 from penstock.sources.files import FileFacts, facts_of
 from penstock.sources.names import field_name, image_endings, role_of, split_of
 from penstock.sources.probe import Probe
-from penstock.sources.source import ABSENT, Layout, Places, Samples
+from penstock.sources.source import ABSENT, FilesOnly, Layout, Places, Samples
 from penstock.sources.tar import Member, read_members
 from penstock.storage import InputFile, list_tree
 
@@ -49,7 +47,7 @@ MAX_FIELD_BYTES = 1 << 24
 PREFERRED = ("jpg", "jpeg", "webp", "png", "ppm", "bmp", "tif", "tiff")
 
 
-class WebDataset:
+class WebDataset(FilesOnly):
     """A tar, or a folder of them in any depth."""
 
     kind = "webdataset"
@@ -72,10 +70,6 @@ class WebDataset:
         for index in range(len(files)):
             scan.read_shard(index)
         return scan.finish(files, str(self.path))
-
-    def read(self, field: str, rows: npt.NDArray[np.int64]) -> Iterable[bytes]:
-        """Never asked for: all bytes lie in the tars."""
-        raise NotImplementedError
 
     def state(self) -> bytes:
         """Sizes and times of the shards."""

@@ -1,6 +1,5 @@
 """Names to bytes and back: the only Python that opens data files."""
 
-from penstock.storage.folders import find_files
 from penstock.storage.local import (
     AppendFile,
     file_checksum,
@@ -20,7 +19,6 @@ __all__ = [
     "InputFile",
     "Tree",
     "file_checksum",
-    "find_files",
     "list_tree",
     "locked",
     "make_folders",

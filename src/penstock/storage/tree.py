@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 from penstock.errors import StorageError
 from penstock.storage.refusal import refused
@@ -22,6 +23,10 @@ class Tree:
     def path(self, file: str) -> str:
         """Where a file of the tree really is."""
         return os.path.join(self.root, file)  # noqa: PTH118 - called a million times
+
+    def paths(self) -> list[Path]:
+        """Where all files of the tree really are."""
+        return [Path(self.root, file) for file in self.files]
 
 
 def list_tree(root: str | os.PathLike[str]) -> Tree:

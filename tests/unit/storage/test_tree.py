@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -81,11 +84,14 @@ def test_a_missing_folder_is_told(tmp_path: Path) -> None:
         list_tree(tmp_path / "missing")
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may list every folder")
-def test_a_folder_that_may_not_be_listed_is_told(tmp_path: Path) -> None:
+def test_a_folder_that_may_not_be_listed_is_told(tmp_path: Path, unprivileged: Sequence[str]) -> None:
     (tmp_path / "closed").mkdir(mode=0)
+    listing = "import sys; from penstock.storage import list_tree; list_tree(sys.argv[1])"
 
-    with pytest.raises(StorageError, match="Permission denied") as caught:
-        list_tree(tmp_path)
+    done = subprocess.run(
+        [*unprivileged, sys.executable, "-c", listing, str(tmp_path)], capture_output=True, text=True, check=False
+    )
 
-    assert caught.value.where == str(tmp_path / "closed")
+    assert done.returncode != 0
+    assert f"{tmp_path / 'closed'}" in done.stderr
+    assert "Permission denied" in done.stderr
