@@ -56,7 +56,7 @@ def run(
     """
     if not command:
         raise ArgumentError("there is no command to run", where="limits.run", fix="name a program")
-    groups = make_groups(f"penstock-{uuid.uuid4().hex[:12]}", limits, _device_of(Path(on)))
+    groups = make_groups(f"penstock-{os.getpid()}-{uuid.uuid4().hex[:12]}", limits, _device_of(Path(on)))
     means = _means(limits, groups)
     launcher = [sys.executable, "-m", "penstock.limits.join", *(str(group.members) for group in groups)]
     cores = chosen_cores(limits)

@@ -34,6 +34,7 @@ def check(usages: list[dict[str, Any]]) -> None:
         assert [usage for usage in usages if usage not in recorded] == [], "run `python -m scripts.kernels --record`"
 
 
+@pytest.mark.long
 def test_the_smallest_kernel_compiles_for_sm_80_and_sm_90() -> None:
     check(compiled(QUICK))
 

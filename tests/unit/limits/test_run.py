@@ -87,5 +87,5 @@ def test_without_permission_the_fallback_is_said(monkeypatch: pytest.MonkeyPatch
 
 def test_groups_are_gone_afterwards() -> None:
     run(["true"], Limits(memory_bytes=1 << 28, cores=1))
-    left = [folder for _, _, parent in cgroups._hierarchies() for folder in parent.glob("penstock-*")]
+    left = [folder for _, _, parent in cgroups._hierarchies() for folder in parent.glob(f"penstock-{os.getpid()}-*")]
     assert left == []
