@@ -227,4 +227,19 @@ Chunks read_chunks(ByteView data, bool verify) {
     return chunks;
 }
 
+void append_u32(ByteBuffer& out, std::uint32_t value) {
+    const std::array<std::uint8_t, 4> bytes{static_cast<std::uint8_t>(value >> 24),
+                                            static_cast<std::uint8_t>(value >> 16),
+                                            static_cast<std::uint8_t>(value >> 8), static_cast<std::uint8_t>(value)};
+    out.append(bytes.data(), bytes.size());
+}
+
+void append_chunk(ByteBuffer& out, std::string_view type, ByteView content) {
+    append_u32(out, static_cast<std::uint32_t>(content.size()));
+    const std::size_t begin = out.size();
+    out.append(type.data(), type.size());
+    out.append(content.data(), content.size());
+    append_u32(out, libdeflate_crc32(0, out.data() + begin, out.size() - begin));
+}
+
 }  // namespace penstock::png

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/buffer.h"
 #include "base/image.h"
 
 namespace penstock::png {
@@ -40,6 +41,8 @@ struct Chunks {
 
 inline constexpr std::uint32_t kMaxSide = 0x7fffffff;
 
+inline constexpr std::size_t kMaxChunkBytes = 0x7fffffff;  ///< of a chunk's content
+
 inline constexpr std::string_view kSignature{"\x89PNG\r\n\x1a\n", 8};
 
 /// Reads what describes the image: every chunk before the pixels with its CRC, and an eXIf behind them if it is there.
@@ -48,5 +51,11 @@ inline constexpr std::string_view kSignature{"\x89PNG\r\n\x1a\n", 8};
 
 /// Reads every chunk up to IEND; `verify` checks all CRCs. What follows IEND is not looked at.
 [[nodiscard]] Chunks read_chunks(ByteView data, bool verify);
+
+/// A number as PNG writes it, most significant byte first.
+void append_u32(ByteBuffer& out, std::uint32_t value);
+
+/// A chunk of at most `kMaxChunkBytes` with its length and CRC.
+void append_chunk(ByteBuffer& out, std::string_view type, ByteView content);
 
 }  // namespace penstock::png

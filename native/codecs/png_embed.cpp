@@ -19,27 +19,12 @@ using Byte = std::uint8_t;
 
 constexpr std::size_t kHeaderEnd = 33;  // signature and IHDR
 constexpr std::size_t kMaxKeyBytes = 79;
-constexpr std::size_t kMaxChunkBytes = 0x7fffffff;
 
 struct FixedChunk {
     std::string_view tag;
     std::size_t bytes;
 };
 constexpr std::array<FixedChunk, 4> kFixedChunks{{{"pHYs", 9}, {"gAMA", 4}, {"cHRM", 32}, {"sRGB", 1}}};
-
-void append_u32(ByteBuffer& out, std::uint32_t value) {
-    const std::array<Byte, 4> bytes{static_cast<Byte>(value >> 24), static_cast<Byte>(value >> 16),
-                                    static_cast<Byte>(value >> 8), static_cast<Byte>(value)};
-    out.append(bytes.data(), bytes.size());
-}
-
-void append_chunk(ByteBuffer& out, std::string_view type, ByteView content) {
-    append_u32(out, static_cast<std::uint32_t>(content.size()));
-    const std::size_t begin = out.size();
-    out.append(type.data(), type.size());
-    out.append(content.data(), content.size());
-    append_u32(out, libdeflate_crc32(0, out.data() + begin, out.size() - begin));
-}
 
 struct FreeCompressor {
     void operator()(libdeflate_compressor* compressor) const noexcept { libdeflate_free_compressor(compressor); }

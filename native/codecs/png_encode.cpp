@@ -19,22 +19,6 @@ namespace {
 
 using Byte = std::uint8_t;
 
-constexpr std::size_t kMaxChunkBytes = 0x7fffffff;
-
-void append_u32(ByteBuffer& out, std::uint32_t value) {
-    const std::array<Byte, 4> bytes{static_cast<Byte>(value >> 24), static_cast<Byte>(value >> 16),
-                                    static_cast<Byte>(value >> 8), static_cast<Byte>(value)};
-    out.append(bytes.data(), bytes.size());
-}
-
-void append_chunk(ByteBuffer& out, std::string_view type, ByteView content) {
-    append_u32(out, static_cast<std::uint32_t>(content.size()));
-    const std::size_t begin = out.size();
-    out.append(type.data(), type.size());
-    out.append(content.data(), content.size());
-    append_u32(out, libdeflate_crc32(0, out.data() + begin, out.size() - begin));
-}
-
 ColorType color_of(std::uint8_t channels) {
     constexpr std::array colors{ColorType::grey, ColorType::grey_alpha, ColorType::rgb, ColorType::rgb_alpha};
     return colors[channels - 1U];

@@ -13,17 +13,6 @@ namespace {
 
 std::string text_of(ImageSize size) { return std::to_string(size.height) + "x" + std::to_string(size.width); }
 
-/// Rows of an image in memory.
-class ImageSink final : public RowSink {
-  public:
-    explicit ImageSink(ImageView image) : image_(image) {}
-    [[nodiscard]] std::uint8_t* row(std::uint32_t y) override { return image_.row(y); }
-    void done(std::uint32_t) override {}
-
-  private:
-    ImageView image_;
-};
-
 /// Rows that are converted as soon as they are complete, while they are in the nearest cache.
 class FinishSink final : public RowSink {
   public:

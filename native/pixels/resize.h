@@ -20,6 +20,17 @@ class RowSink {
     virtual void done(std::uint32_t y) = 0;
 };
 
+/// Rows of an image in memory.
+class ImageSink final : public RowSink {
+  public:
+    explicit ImageSink(ImageView image) : image_(image) {}
+    [[nodiscard]] std::uint8_t* row(std::uint32_t y) override { return image_.row(y); }
+    void done(std::uint32_t) override {}
+
+  private:
+    ImageView image_;
+};
+
 /// Working memory of a resize; grows to what the largest needed and stays.
 struct ResizeScratch {
     AxisTable horizontal;

@@ -10,16 +10,6 @@ namespace penstock {
 
 namespace {
 
-class ImageSink : public RowSink {
-  public:
-    explicit ImageSink(ImageView image) : image_(image) {}
-    [[nodiscard]] std::uint8_t* row(std::uint32_t y) override { return image_.row(y); }
-    void done(std::uint32_t) override {}
-
-  private:
-    ImageView image_;
-};
-
 Axis whole_axis(std::uint32_t length, std::uint32_t size, Filter filter) {
     Axis axis;
     axis.end = length;
