@@ -43,10 +43,13 @@ class Slots:
         What rounding leaves over is carried on to the next format and batch. So with equal shares the batches differ by
         at most one slot, whatever their formats.
         """
-        owed = np.cumsum(self.counts * np.tile(shares, len(self.counts) // self.num_formats))
-        quota = np.diff(owed // ONE, prepend=0)
-        first: Flags = self.numbers < quota[self.cells]
+        first: Flags = self.numbers < self.quota(shares)[self.cells]
         return first
+
+    def quota(self, shares: Indices) -> Indices:
+        """How many slots of each cell `first` takes."""
+        owed = np.cumsum(self.counts * np.tile(shares, len(self.counts) // self.num_formats))
+        return np.diff(owed // ONE, prepend=0)
 
     def ordinals(self, wanted: Flags) -> Indices:
         """For each wanted slot, how many wanted ones come before it in its batch; -1 for the others."""

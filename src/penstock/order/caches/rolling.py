@@ -1,18 +1,20 @@
 """Liquid's constant hits by foresight: no region of memory, no window that shrinks, and the order stays what it is.
 
-When a sample is used, its place in the next epoch is known. It is kept if and only if its slot there is among the first
-k of its format in its batch. So every batch of the next epoch finds the same number of records in memory and reads the
-same number, and what is in memory at any moment is known before the epoch starts.
+When a sample is used, its place in the next epoch is known. It is kept if and only if its slot there is one of the k
+that were chosen of its format in its batch (`balance.py`). So every batch of the next epoch finds the same number of
+records in memory and reads the same number, and what is in memory at any moment is known before the epoch starts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
+from penstock.order.caches.balance import Epochs, choose
 from penstock.order.caches.contract import Cache, Flags, Traffic, formats_by_id, occupancy
 from penstock.order.caches.quota import ONE, Slots, trim
 from penstock.order.caches.runs import RunSlots
@@ -91,15 +93,12 @@ class RollingCache(Cache):
         ahead = [self._slots(epoch + number) for number in range(num_epochs + 2)]
 
         def peak(kept: int) -> int:
-            wanted = [self._first(some, kept) for some in ahead]
-            kept_before = [
-                flags & self._flagged(before.ids)[some.ids]
-                for before, some, flags in zip(ahead, ahead[1:], wanted[1:], strict=False)
-            ]
-            return max(
-                int(self._occupancy(now, hits, self._kept(now, later, flags)).max())
-                for now, hits, later, flags in zip(ahead[1:], kept_before, ahead[2:], wanted[2:], strict=False)
-            )
+            highest, hits = 0, np.zeros(len(ahead[0].ids), bool)
+            for now, later in pairwise(ahead):
+                wanted = self._chosen(Epochs(now, hits, later), kept)
+                highest = max(highest, int(self._occupancy(now, hits, self._kept(now, later, wanted)).max()))
+                hits = wanted & self._flagged(now.ids)[later.ids]
+            return highest
 
         self._target = _largest(peak, ONE, self._capacity_bytes)
         first_ever = epoch == 0 and start == 0
@@ -108,7 +107,7 @@ class RollingCache(Cache):
 
     def _fitting(self, now: Slots, hits: Flags, later: Slots) -> Flags:
         """The slots of the next epoch whose samples are kept: the first of every batch, as far as they fit."""
-        wanted = self._first(later, self._target)
+        wanted = self._chosen(Epochs(now, hits, later), self._target)
         keeps = self._kept(now, later, wanted)
         excess = self._occupancy(now, hits, keeps)[1:] - self._capacity_bytes
         if excess.max(initial=0) <= 0:
@@ -129,7 +128,16 @@ class RollingCache(Cache):
         return slots if self._run_of_sample is None else RunSlots.by_run(slots, self._run_of_sample)
 
     def _first(self, slots: Slots, kept: int) -> Flags:
-        return slots.first(np.minimum(np.round(kept * self._favour), ONE).astype(np.int64))
+        return slots.first(self._shares(kept))
+
+    def _chosen(self, epochs: Epochs, kept: int) -> Flags:
+        """The slots of the later epoch to keep, if nothing runs short."""
+        if self._run_of_sample is not None:
+            return self._first(epochs.later, kept)
+        return choose(epochs, epochs.later.quota(self._shares(kept)), self._sizes)
+
+    def _shares(self, kept: int) -> Indices:
+        return np.minimum(np.round(kept * self._favour), ONE).astype(np.int64)
 
     def _kept(self, now: Slots, later: Slots, wanted: Flags) -> Flags:
         """The slots of now whose samples are wanted later."""
