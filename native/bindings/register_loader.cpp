@@ -151,8 +151,10 @@ nb::list failures_of(Batch& batch) {
 std::vector<std::uint64_t> ids_of(const Column<std::uint64_t>& ids) { return {ids.data(), ids.data() + ids.size()}; }
 
 std::shared_ptr<Batch> submit(const OpenPipeline& pipeline, const Column<std::uint64_t>& ids, std::uint64_t seed,
-                              std::uint64_t epoch, const OptionalColumn<std::uint8_t>& keeping) {
-    BatchWish wish{ids_of(ids), {}, seed, epoch};
+                              std::uint64_t epoch, const OptionalColumn<std::uint8_t>& keeping,
+                              const OptionalColumn<std::uint64_t>& ahead) {
+    BatchWish wish{ids_of(ids), {}, {}, seed, epoch};
+    if (ahead) wish.ahead = ids_of(*ahead);
     if (keeping) {
         for (std::size_t i = 0; i < wish.ids.size(); ++i) wish.keeping.push_back(static_cast<Keeping>((*keeping)(i)));
     }
@@ -263,9 +265,10 @@ void register_loader(nb::module_& module) {
         .def(nb::init<const BorrowedTable&, const TransformProgram&, const PipelineOptions&>(), nb::arg("table"),
              nb::arg("program"), nb::arg("options"), nb::keep_alive<1, 2>())
         .def("submit", &submit, nb::arg("ids"), nb::arg("seed"), nb::arg("epoch"),
-             nb::arg("keeping").none() = nb::none(),
+             nb::arg("keeping").none() = nb::none(), nb::arg("ahead").none() = nb::none(),
              "Starts work on a batch and returns at once. `keeping` says of each sample what becomes of its bytes in "
-             "memory: 0 nothing, 1 they stay, 2 they go.")
+             "memory: 0 nothing, 1 they stay, 2 they go. `ahead` are samples to read into memory now, for this batch "
+             "or later ones.")
         .def("clear_cache", [](const OpenPipeline& pipeline) { pipeline.get().clear_cache(); })
         .def(
             "resubmit",

@@ -24,18 +24,28 @@ struct Arena::Kept {
     std::shared_ptr<MemoryGauge> gauge;
 };
 
-std::shared_ptr<const SampleBytes> Arena::find(std::uint64_t id) const {
+Arena::Found Arena::find(std::uint64_t id) const {
     const std::lock_guard lock(mutex_);
     const auto found = kept_.find(id);
-    if (found == kept_.end()) return nullptr;
-    return {found->second, &found->second->bytes};
+    if (found == kept_.end()) return {};
+    const auto& [kept, is_fresh] = found->second;
+    return {{kept, &kept->bytes}, is_fresh};
 }
 
-void Arena::keep(std::uint64_t id, const SampleBytes& bytes, const Extent& record) {
+void Arena::keep(std::uint64_t id, const SampleBytes& bytes, const Extent& record) { add(id, bytes, record, false); }
+
+void Arena::keep_fresh(std::uint64_t id, const SampleBytes& bytes, const Extent& record) {
+    add(id, bytes, record, true);
+}
+
+void Arena::add(std::uint64_t id, const SampleBytes& bytes, const Extent& record, bool is_fresh) {
     const ByteView data = bytes.part(record.offset, record.length);
     {
         const std::lock_guard lock(mutex_);
-        if (kept_.contains(id)) return;
+        if (const auto found = kept_.find(id); found != kept_.end()) {
+            found->second.is_fresh = is_fresh;
+            return;
+        }
         if (held_bytes_ + data.size() > limit_bytes_) {
             ++num_refused_;
             return;
@@ -45,7 +55,7 @@ void Arena::keep(std::uint64_t id, const SampleBytes& bytes, const Extent& recor
     // The copy is made without the lock; a sample is kept by one thread at a time.
     auto kept = std::make_shared<const Kept>(data, record, gauge_);
     const std::lock_guard lock(mutex_);
-    kept_[id] = std::move(kept);
+    kept_[id] = {std::move(kept), is_fresh};
 }
 
 void Arena::drop(std::uint64_t id) {
@@ -53,13 +63,13 @@ void Arena::drop(std::uint64_t id) {
     const std::lock_guard lock(mutex_);
     const auto found = kept_.find(id);
     if (found == kept_.end()) return;
-    held_bytes_ -= found->second->bytes.data.size();
-    dropped = std::move(found->second);
+    held_bytes_ -= found->second.kept->bytes.data.size();
+    dropped = std::move(found->second.kept);
     kept_.erase(found);
 }
 
 void Arena::clear() {
-    std::unordered_map<std::uint64_t, std::shared_ptr<const Kept>> dropped;
+    std::unordered_map<std::uint64_t, Entry> dropped;
     const std::lock_guard lock(mutex_);
     dropped.swap(kept_);
     held_bytes_ = 0;

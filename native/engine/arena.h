@@ -20,10 +20,16 @@ class Arena {
     Arena(std::size_t limit_bytes, std::shared_ptr<MemoryGauge> gauge)
         : limit_bytes_(limit_bytes), gauge_(std::move(gauge)) {}
 
-    /// The bytes of a sample, or null.
-    [[nodiscard]] std::shared_ptr<const SampleBytes> find(std::uint64_t id) const;
-    /// Copies the bytes `[offset, offset + length)` of a sample's file, unless the sample is here already.
+    struct Found {
+        std::shared_ptr<const SampleBytes> bytes;  ///< null if the sample is not here
+        bool is_fresh = false;                     ///< read ahead, and used by no batch so far
+    };
+
+    [[nodiscard]] Found find(std::uint64_t id) const;
+    /// Copies the record of a sample out of the bytes that were read, unless it is here already.
     void keep(std::uint64_t id, const SampleBytes& bytes, const Extent& record);
+    /// The same for a sample whose batch is still to come: it is fresh until `keep` is said after its use.
+    void keep_fresh(std::uint64_t id, const SampleBytes& bytes, const Extent& record);
     void drop(std::uint64_t id);
     void clear();
 
@@ -32,11 +38,17 @@ class Arena {
 
   private:
     struct Kept;
+    struct Entry {
+        std::shared_ptr<const Kept> kept;
+        bool is_fresh = false;
+    };
+
+    void add(std::uint64_t id, const SampleBytes& bytes, const Extent& record, bool is_fresh);
 
     const std::size_t limit_bytes_;
     const std::shared_ptr<MemoryGauge> gauge_;
     mutable std::mutex mutex_;
-    std::unordered_map<std::uint64_t, std::shared_ptr<const Kept>> kept_;
+    std::unordered_map<std::uint64_t, Entry> kept_;
     std::size_t held_bytes_ = 0;
     std::size_t num_refused_ = 0;
 };

@@ -104,7 +104,8 @@ enum class Keeping : std::uint8_t { as_it_is = 0, keep = 1, drop = 2 };
 /// Which samples, how they are drawn, and which of them stay in memory.
 struct BatchWish {
     std::vector<std::uint64_t> ids;
-    std::vector<Keeping> keeping;  ///< of each sample; empty for `as_it_is`
+    std::vector<Keeping> keeping;      ///< of each sample; empty for `as_it_is`
+    std::vector<std::uint64_t> ahead;  ///< ids to read into memory with it, for itself or for later batches
     std::uint64_t seed = 0;
     std::uint64_t epoch = 0;
 };

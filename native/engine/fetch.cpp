@@ -17,26 +17,39 @@ Extent record_extent(const SampleTable& table, std::uint64_t id) {
     return extent;
 }
 
-std::vector<Fetch> plan_fetches(const std::shared_ptr<Batch>& batch, const SampleTable& table,
-                                const std::vector<std::uint32_t>& positions, std::uint64_t alignment,
-                                std::uint64_t max_bytes) {
+namespace {
+
+// One read for each file, or for each run of records that touch; `serve(fetch, i)` notes that it serves the i-th id.
+template <typename Serve>
+std::vector<Fetch> plan(const std::shared_ptr<Batch>& batch, const SampleTable& table,
+                        const std::vector<std::uint64_t>& ids, const ReadGrid& grid, Serve serve) {
+    std::vector<Extent> wishes;
+    for (const std::uint64_t id : ids) wishes.push_back(record_extent(table, id));
     std::vector<Fetch> fetches;
-    const std::vector<std::uint64_t>& ids = batch->wish().ids;
     if (table.fields.front().is_whole_file()) {
-        for (const std::uint32_t position : positions) {
-            fetches.push_back({batch, record_extent(table, ids[position]), {position}});
-        }
+        for (std::size_t i = 0; i < ids.size(); ++i) serve(fetches.emplace_back(Fetch{batch, wishes[i], {}, {}}), i);
         return fetches;
     }
-    std::vector<Extent> wishes;
-    for (const std::uint32_t position : positions) wishes.push_back(record_extent(table, ids[position]));
-    const ReadPlan plan = plan_reads(wishes, alignment, max_bytes);
+    const ReadPlan plan = plan_reads(wishes, grid.alignment, grid.max_bytes);
     for (const PlannedRead& read : plan.reads) {
-        Fetch fetch{batch, read.extent, {}};
-        for (std::uint32_t i = read.begin; i < read.end; ++i) fetch.positions.push_back(positions[plan.order[i]]);
-        fetches.push_back(std::move(fetch));
+        Fetch& fetch = fetches.emplace_back(Fetch{batch, read.extent, {}, {}});
+        for (std::uint32_t i = read.begin; i < read.end; ++i) serve(fetch, plan.order[i]);
     }
     return fetches;
+}
+
+}  // namespace
+
+std::vector<Fetch> plan_fetches(const std::shared_ptr<Batch>& batch, const SampleTable& table,
+                                const std::vector<std::uint32_t>& positions, const ReadGrid& grid) {
+    std::vector<std::uint64_t> ids;
+    for (const std::uint32_t position : positions) ids.push_back(batch->wish().ids[position]);
+    return plan(batch, table, ids, grid, [&](Fetch& fetch, std::size_t i) { fetch.positions.push_back(positions[i]); });
+}
+
+std::vector<Fetch> plan_ahead(const std::shared_ptr<Batch>& batch, const SampleTable& table,
+                              const std::vector<std::uint64_t>& ids, const ReadGrid& grid) {
+    return plan(batch, table, ids, grid, [&](Fetch& fetch, std::size_t i) { fetch.ahead.push_back(ids[i]); });
 }
 
 }  // namespace penstock

@@ -15,11 +15,13 @@
 
 namespace penstock {
 
-/// One read, and the samples of one batch that it serves. An extent of length 0 is the whole file.
+/// One read, and what it serves: samples of a batch, or samples that are read ahead of theirs. An extent of length 0 is
+/// the whole file.
 struct Fetch {
-    std::shared_ptr<Batch> batch;
+    std::shared_ptr<Batch> batch;  ///< that it was asked for with
     Extent extent;
-    std::vector<std::uint32_t> positions;
+    std::vector<std::uint32_t> positions;  ///< in the batch
+    std::vector<std::uint64_t> ahead;      ///< ids, in no batch's name
 };
 
 /// Encoded bytes of one or several samples, and where in their file they stand.
@@ -54,9 +56,18 @@ struct ReadySample {
 /// Where the record of a sample stands: all its fields, side by side. Of length 0 for a whole file.
 [[nodiscard]] Extent record_extent(const SampleTable& table, std::uint64_t id);
 
-/// The reads that a batch (or some places of it) takes. `alignment` and `max_bytes` are those of `plan_reads`.
+/// How reads are cut; see `plan_reads`.
+struct ReadGrid {
+    std::uint64_t alignment = 1;
+    std::uint64_t max_bytes = 0;
+};
+
+/// The reads that a batch (or some places of it) takes.
 [[nodiscard]] std::vector<Fetch> plan_fetches(const std::shared_ptr<Batch>& batch, const SampleTable& table,
-                                              const std::vector<std::uint32_t>& positions, std::uint64_t alignment,
-                                              std::uint64_t max_bytes);
+                                              const std::vector<std::uint32_t>& positions, const ReadGrid& grid);
+
+/// The reads that bring samples into memory ahead of their batches.
+[[nodiscard]] std::vector<Fetch> plan_ahead(const std::shared_ptr<Batch>& batch, const SampleTable& table,
+                                            const std::vector<std::uint64_t>& ids, const ReadGrid& grid);
 
 }  // namespace penstock

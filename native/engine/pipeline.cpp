@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "engine/arena.h"
+#include "engine/expected.h"
 #include "engine/ready_queue.h"
 #include "engine/thread_pool.h"
 
@@ -64,35 +65,75 @@ struct Pipeline::State {
     }
 
     ReadSink sink() {
-        return {[this](ReadySample sample) { ready.push(std::move(sample)); },
+        return {[this](const Fetch& fetch, const std::shared_ptr<const SampleBytes>& bytes) {
+                    for (const std::uint32_t position : fetch.positions) ready.push({fetch.batch, position, bytes});
+                    for (const std::uint64_t id : fetch.ahead) take_in(id, bytes);
+                },
                 [this](const Fetch& fetch, const Error& error) {
                     for (const std::uint32_t position : fetch.positions) fetch.batch->add_failure(position, error);
                     end_samples(*fetch.batch, fetch.positions.size());
+                    give_up(fetch.ahead);
                 },
-                [this](const Fetch& fetch) { end_samples(*fetch.batch, fetch.positions.size()); }};
+                [this](const Fetch& fetch) {
+                    end_samples(*fetch.batch, fetch.positions.size());
+                    give_up(fetch.ahead);
+                }};
     }
 
-    // Samples that are in memory go to the decoders at once; the others are read.
+    // A sample that was read ahead: to whoever waits for it, else into memory. Those who begin to wait while it is
+    // copied are served too.
+    void take_in(std::uint64_t id, const std::shared_ptr<const SampleBytes>& bytes) {
+        if (!expected.is_awaited(id)) arena.keep_fresh(id, *bytes, record_of(id, *bytes));
+        for (BatchPlace& place : expected.settle(id)) ready.push({std::move(place.batch), place.position, bytes});
+    }
+
+    // Reading ahead failed, which is nobody's error: whoever needs a sample reads it alone, and is told.
+    void give_up(const std::vector<std::uint64_t>& ids) {
+        for (const std::uint64_t id : ids) {
+            for (const BatchPlace& place : expected.settle(id)) fetch(place.batch, {place.position});
+        }
+    }
+
+    void read_ahead(const std::shared_ptr<Batch>& batch) {
+        std::vector<std::uint64_t> wanted;
+        for (const std::uint64_t id : batch->wish().ahead) {
+            if (arena.find(id).bytes == nullptr && expected.expect(id)) wanted.push_back(id);
+        }
+        for (Fetch& next : plan_ahead(batch, table, wanted, grid())) reading.push(std::move(next));
+    }
+
+    // Samples that are in memory go to the decoders at once, those on their way when they come; the others are read.
     std::size_t start(const std::shared_ptr<Batch>& batch, const std::vector<std::uint32_t>& positions) {
         std::vector<std::uint32_t> missing;
+        std::size_t hits = 0;
         for (const std::uint32_t position : positions) {
-            if (std::shared_ptr<const SampleBytes> kept = arena.find(batch->wish().ids[position])) {
-                ready.push({batch, position, std::move(kept)});
-            } else {
+            const std::uint64_t id = batch->wish().ids[position];
+            Arena::Found found = arena.find(id);
+            if (found.bytes == nullptr && expected.await(id, {batch, position})) continue;
+            if (found.bytes == nullptr) found = arena.find(id);  // it may have come between the two questions
+            if (found.bytes == nullptr) {
                 missing.push_back(position);
+            } else {
+                hits += found.is_fresh ? 0 : 1;
+                ready.push({batch, position, std::move(found.bytes)});
             }
         }
-        const std::size_t hits = positions.size() - missing.size();
         num_hits.fetch_add(hits, std::memory_order_relaxed);
         fetch(batch, missing);
         return hits;
     }
 
     void fetch(const std::shared_ptr<Batch>& batch, const std::vector<std::uint32_t>& positions) {
-        const std::uint64_t grid = std::max(files.alignment(), kPageBytes);
-        for (Fetch& next : plan_fetches(batch, table, positions, grid, max_read_bytes)) {
-            reading.push(std::move(next));
-        }
+        for (Fetch& next : plan_fetches(batch, table, positions, grid())) reading.push(std::move(next));
+    }
+
+    [[nodiscard]] ReadGrid grid() { return {std::max(files.alignment(), kPageBytes), max_read_bytes}; }
+
+    // The record of a sample that was read; of a whole file, all of it.
+    [[nodiscard]] Extent record_of(std::uint64_t id, const SampleBytes& bytes) const {
+        Extent record = record_extent(table, id);
+        if (whole_files) record.length = bytes.data.size();
+        return record;
     }
 
     void run_decoder() {
@@ -115,6 +156,7 @@ struct Pipeline::State {
             keep_or_drop(sample);
         } catch (const Error& error) {
             sample.batch->add_failure(sample.position, error);
+            if (sample.batch->keeping(sample.position) == Keeping::drop) keep_or_drop(sample);
         }
     }
 
@@ -126,9 +168,7 @@ struct Pipeline::State {
             arena.drop(id);
             return;
         }
-        Extent record = record_extent(table, id);
-        if (whole_files) record.length = sample.bytes->data.size();
-        arena.keep(id, *sample.bytes, record);
+        arena.keep(id, *sample.bytes, record_of(id, *sample.bytes));
     }
 
     void end_samples(Batch& batch, std::size_t count) {
@@ -145,6 +185,7 @@ struct Pipeline::State {
     std::shared_ptr<MemoryGauge> gauge = std::make_shared<MemoryGauge>();
     const SlotSource slots;
     Arena arena;
+    Expected expected;
     MemoryAccount read_memory;
     MemoryAccount scratch_memory;
     DataFiles files;
@@ -175,6 +216,7 @@ std::shared_ptr<Batch> Pipeline::submit(BatchWish wish) {
     auto batch = std::make_shared<Batch>(std::move(wish), state.num_batches++, state.table.fields.size(), state.slots);
     std::vector<std::uint32_t> positions(batch->wish().ids.size());
     std::iota(positions.begin(), positions.end(), 0u);
+    state.read_ahead(batch);
     batch->set_num_hits(state.start(batch, positions));
     return batch;
 }

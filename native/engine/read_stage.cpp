@@ -56,8 +56,7 @@ std::shared_ptr<Fetched> ReadStage::room_for(const DataFile& file, const Extent&
 void ReadStage::deliver(const Fetch& fetch, const std::shared_ptr<Fetched>& bytes) {
     const ReadBlock& block = bytes->block;
     bytes->bytes = {block.extent(), block.bytes(block.extent().offset, block.extent().length)};
-    const std::shared_ptr<const SampleBytes> shared(bytes, &bytes->bytes);
-    for (const std::uint32_t position : fetch.positions) sink_.ready({fetch.batch, position, shared});
+    sink_.read(fetch, std::shared_ptr<const SampleBytes>(bytes, &bytes->bytes));
 }
 
 void ReadStage::read_now(const Fetch& fetch, StageWatch& watch) {

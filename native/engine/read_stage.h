@@ -30,7 +30,7 @@ struct ReadOptions {
 
 /// What the stage does with a fetch when it is over; called from its threads.
 struct ReadSink {
-    std::function<void(ReadySample)> ready;
+    std::function<void(const Fetch&, const std::shared_ptr<const SampleBytes>&)> read;
     std::function<void(const Fetch&, const Error&)> failed;
     std::function<void(const Fetch&)> dropped;  ///< nobody wants the batch any more
 };

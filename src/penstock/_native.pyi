@@ -348,9 +348,9 @@ class SampleTable:
 class Pipeline:
     def __init__(self, table: SampleTable, program: TransformProgram, options: PipelineOptions) -> None: ...
 
-    def submit(self, ids: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], seed: int, epoch: int, keeping: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> Batch:
+    def submit(self, ids: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], seed: int, epoch: int, keeping: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, ahead: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> Batch:
         """
-        Starts work on a batch and returns at once. `keeping` says of each sample what becomes of its bytes in memory: 0 nothing, 1 they stay, 2 they go.
+        Starts work on a batch and returns at once. `keeping` says of each sample what becomes of its bytes in memory: 0 nothing, 1 they stay, 2 they go. `ahead` are samples to read into memory now, for this batch or later ones.
         """
 
     def clear_cache(self) -> None: ...

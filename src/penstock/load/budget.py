@@ -27,6 +27,8 @@ class Demand:
     """Of one sample of a batch; None if only decoding will tell."""
     largest_read_bytes: int
     largest_pixel_bytes: int | None
+    open_bytes: int = 0
+    """Of encoded samples that a window reads before their batches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,8 @@ class Budget:
     """Of one batch; 0 if only decoding will tell."""
     depth: int
     """Batches under way or waiting to be taken."""
+    open_bytes: int = 0
+    """Encoded samples that wait in memory for their batches."""
     cache_bytes: int = 0
     """Encoded samples that stay in memory between epochs."""
 
@@ -51,7 +55,12 @@ class Budget:
     def working_bytes(self) -> int:
         """Everything but what the user holds."""
         reads = self.read_bytes + self.read_bytes // READ_IDLE_SHARE
-        return reads + self.scratch_bytes + self.batch_bytes * self.depth + self.idle_bytes
+        return reads + self.scratch_bytes + self.batch_bytes * self.depth + self.idle_bytes + self.open_bytes
+
+
+def depth_for(batch_size: int) -> int:
+    """How many batches are under way at most."""
+    return max(LEAST_DEPTH, -(-PREFETCHED_SAMPLES // batch_size) + 1)
 
 
 def plan_budget(demand: Demand, memory: int) -> Budget:
@@ -60,20 +69,21 @@ def plan_budget(demand: Demand, memory: int) -> Budget:
     Too little is refused with the least that would do.
     """
     batch_bytes = demand.batch_size * (demand.sample_bytes or 0)
-    depth = max(LEAST_DEPTH, -(-PREFETCHED_SAMPLES // demand.batch_size) + 1)
+    depth = depth_for(demand.batch_size)
     least_read = max(LEAST_READ_BYTES, demand.largest_read_bytes + READ_SLACK)
     most_read = max(least_read, MOST_READ_BYTES)
     one_scratch = demand.largest_pixel_bytes
     if memory == 0:
         scratch = (one_scratch if one_scratch is not None else UNKNOWN_PIXEL_BYTES) * demand.threads
-        return Budget(most_read, scratch, batch_bytes, depth)
+        return Budget(most_read, scratch, batch_bytes, depth, demand.open_bytes)
     # One batch on its way and one given back: below that nothing moves.
-    least = Budget(least_read, one_scratch or MIB, batch_bytes, 1)
+    least = Budget(least_read, one_scratch or MIB, batch_bytes, 1, demand.open_bytes)
     if memory < least.working_bytes:
         raise ArgumentError(
             f"{bytes_text(memory)} of memory is less than what batches of {demand.batch_size} take",
             where="memory",
-            fix=f"give at least {least.working_bytes} bytes ({bytes_text(least.working_bytes)}), or smaller batches",
+            fix=f"give at least {least.working_bytes} bytes ({bytes_text(least.working_bytes)}), or smaller batches"
+            + (", or a smaller window" if demand.open_bytes else ""),
             code=100,
         )
     return _grow(least, memory, demand, depth, most_read)
@@ -94,7 +104,12 @@ def _grow(least: Budget, memory: int, demand: Demand, depth: int, most_read: int
     spare -= reads + -(-reads // READ_IDLE_SHARE) + 1
     if batch:
         extra_depth += max(0, min(depth - 1 - extra_depth, spare // batch))
-    return Budget(least.read_bytes + reads, least.scratch_bytes + scratch, batch, 1 + extra_depth)
+    return replace(
+        least,
+        read_bytes=least.read_bytes + reads,
+        scratch_bytes=least.scratch_bytes + scratch,
+        depth=1 + extra_depth,
+    )
 
 
 def with_cache(budget: Budget, memory: int, mean_bytes: float, batch_size: int) -> Budget:

@@ -10,8 +10,10 @@ import numpy.typing as npt
 
 from penstock import _native
 from penstock.codecs import parse_format
+from penstock.documents import Document
 from penstock.errors import ArgumentError, DatasetError
 from penstock.load.samples import Samples, as_folder, pack_names
+from penstock.order import Window
 from penstock.records import Dataset, Field, Locations
 
 LOADED_ROLES = ("image", "mask", "depth")
@@ -41,7 +43,19 @@ def open_dataset(path: str | os.PathLike[str], fields: Sequence[str] | None = No
         largest_pixel_bytes=max(int(_pixel_bytes(found).max()) for found in locations),
         fingerprint=dataset.fingerprint,
         lanes=dataset.manifest.lanes,
+        window=_planned_window(dataset),
+        records=(locations[0].shard, locations[0].offset),
     )
+
+
+def _planned_window(dataset: Dataset) -> Window | None:
+    """What the plan that the dataset was built by says of reading, if it says anything."""
+    plan = dataset.manifest.recipe.get("plan")
+    members = plan.get("window") if isinstance(plan, dict) else None
+    if not isinstance(members, dict):
+        return None
+    window = Document(members, "window of the plan")
+    return Window(window.integer("run", minimum=1), window.integer("runs", minimum=1))
 
 
 def _chosen_fields(dataset: Dataset, names: Sequence[str] | None) -> list[Field]:

@@ -19,6 +19,8 @@ from penstock.order.caches import Traffic
 
 BatchDict = dict[str, Any]
 """Arrays by field; a list of arrays where samples have different shapes."""
+Row = npt.NDArray[np.uint64]
+"""Ids of one batch, in the order of its samples."""
 MOST_SUBSTITUTIONS = 8
 
 
@@ -49,9 +51,8 @@ class EpochPart:
 
 def keeping_of(traffic: Traffic, batch: int) -> npt.NDArray[np.uint8]:
     """What becomes of each sample's bytes after a batch: 0 nothing, 1 they stay, 2 they go."""
-    slots = traffic.slots(batch)
-    keeps, hits = traffic.keeps[slots], traffic.hits[slots]
-    return np.where(keeps, 1, np.where(hits, 2, 0)).astype(np.uint8)
+    keeps = traffic.keeps[traffic.slots(batch)]
+    return np.where(keeps, 1, np.where(traffic.leaves_of(batch), 2, 0)).astype(np.uint8)
 
 
 class Delivery(Iterator[BatchDict]):
@@ -78,7 +79,7 @@ class Delivery(Iterator[BatchDict]):
         self._depth = depth
         self._log = log
         self._progress = progress
-        self._pending: deque[tuple[_native.Batch, npt.NDArray[np.uint64]]] = deque()
+        self._pending: deque[tuple[_native.Batch, Row]] = deque()
         self._num_submitted = 0
         self._num_taken = 0
         self._since = perf_counter()
@@ -114,12 +115,19 @@ class Delivery(Iterator[BatchDict]):
 
     def _submit(self) -> None:
         while len(self._pending) < self._depth and self._num_submitted < self.batches.num_batches:
-            ids = self._samples_at.take(self.batches.positions(self._num_submitted)).astype(np.uint64)
-            keeping = None if self._traffic is None else keeping_of(self._traffic, self._num_submitted)
-            self._pending.append((self._pipeline.submit(ids, self._order.seed, self.epoch, keeping), ids))
+            ids, keeping, ahead = self._wishes(self._num_submitted)
+            self._pending.append((self._pipeline.submit(ids, self._order.seed, self.epoch, keeping, ahead), ids))
             self._num_submitted += 1
 
-    def _collect(self, batch: _native.Batch, ids: npt.NDArray[np.uint64]) -> BatchDict:
+    def _wishes(self, number: int) -> tuple[Row, npt.NDArray[np.uint8] | None, Row | None]:
+        """The samples of a batch, what becomes of their bytes, and what is read into memory with it."""
+        traffic = self._traffic
+        if traffic is None:
+            return self._samples_at.take(self.batches.positions(number)).astype(np.uint64), None, None
+        ahead = traffic.reads_of(number).astype(np.uint64) if traffic.ahead else None
+        return traffic.ids[traffic.slots(number)].astype(np.uint64), keeping_of(traffic, number), ahead
+
+    def _collect(self, batch: _native.Batch, ids: Row) -> BatchDict:
         found: BatchDict = {name: batch.pixels(index) for index, name in enumerate(self._samples.image_fields)}
         rows = ids.astype(np.int64)
         for name, column in self._samples.scalars.items():
@@ -132,7 +140,7 @@ class Delivery(Iterator[BatchDict]):
     def _mend(
         self,
         batch: _native.Batch,
-        ids: npt.NDArray[np.uint64],
+        ids: Row,
         failures: list[tuple[int, int, int, str, str, str, int]],
     ) -> BatchDict:
         """A batch with failed samples, as the policy wants it."""
@@ -149,9 +157,7 @@ class Delivery(Iterator[BatchDict]):
         found["valid"] = valid
         return found
 
-    def _substitute(
-        self, batch: _native.Batch, ids: npt.NDArray[np.uint64], failed: list[Failure]
-    ) -> npt.NDArray[np.uint64]:
+    def _substitute(self, batch: _native.Batch, ids: Row, failed: list[Failure]) -> Row:
         wanted = {failure.position: failure.id for failure in failed}
         for attempt in range(MOST_SUBSTITUTIONS):
             positions = [failure.position for failure in failed]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -11,23 +12,22 @@ import numpy as np
 
 from penstock import _native
 from penstock.errors import ArgumentError, PenstockError
-from penstock.load.budget import Budget, Demand, plan_budget, with_cache
+from penstock.load.budget import Budget, Demand, depth_for, plan_budget, with_cache
 from penstock.load.delivery import BatchDict, Delivery, EpochPart, Progress
 from penstock.load.failures import FailureLog
 from penstock.load.options import ErrorPolicy, ReadPolicy, check_count, refuse_fidelity, take_foreign_keywords
 from penstock.load.process import FORKED, explained, refuse_worker
+from penstock.load.resources import choose_resources
 from penstock.load.rest import Rest, stack
 from penstock.load.samples import Ids, Samples, Subset
 from penstock.load.source import open_samples
 from penstock.load.stats import stats_of
-from penstock.machine import memory as machine_memory
-from penstock.order import MOST_LANES, Batches, Order, State
+from penstock.load.windows import WindowLike, as_window, open_bytes, window_stats
+from penstock.order import MOST_LANES, WINDOW_LANES, Batches, Order, Share, State, Window
 from penstock.order.caches import Cache, Traffic, open_cache
-from penstock.order.share import Share
 from penstock.transforms import split as split_transforms
 from penstock.transforms.apply import Transforms
 from penstock.types import OnProgress, no_progress
-from penstock.units import parse_bytes
 
 L = TypeVar("L", bound="Loader")
 
@@ -37,8 +37,8 @@ class Loader:
 
     A batch is a dict of arrays: `image`, `id` (the sample's row in the index), `label` and what else there is. Images
     of different sizes give a list of arrays: add a transform that resizes. Every `iter()` starts the next epoch. The
-    order is a function of (seed, epoch, dataset): the same on any number of threads and ranks. Threads and memory are
-    the node's, shared by its ranks.
+    order is a function of (seed, epoch, dataset, window): the same on any number of threads and ranks. Threads and
+    memory are the node's, shared by its ranks; what is not given is chosen, and logged once (logger "penstock").
 
     >>> import pathlib, tempfile, penstock
     >>> import numpy as np
@@ -68,7 +68,8 @@ class Loader:
         shuffle: bool = True,
         drop_last: bool = False,
         threads: int = 0,
-        cache: str = "system",
+        cache: str | None = None,
+        window: WindowLike = None,
         fidelity: None = None,
         decode: str = "exact",
         channels: str = "RGB",
@@ -97,19 +98,20 @@ class Loader:
         self._delivery: Delivery | None = None
         self._delivered = 0
         self._cache: Cache | None = None
+        self._measured: tuple[Order, dict[str, Any] | None] | None = None
         self._samples = open_samples(path, fields, on_progress)
-        self._order = _order_of(self._samples, self._samples.select(split, subset), seed, shuffle)
+        selection = self._samples.select(split, subset)
+        self._order = _order_of(self._samples, selection, seed, shuffle, as_window(window, self._samples))
         self._as_tuple = self._checked_fields(as_tuple)
         self._next = State.of(self._order, 0, 0, self._samples.fingerprint)
         self._batches(0)  # refuses ranks that would get no sample
         self._chain = split_transforms(transform)
-        self._policy = ReadPolicy(cache, verify, decode, channels, layout)
-        options = self._policy.native()
-        options.encoded = self._takes_encoded
-        options.num_threads = threads or max(1, _native.usable_cores() // _local_world_size())
-        self._budget = self._share_out(memory, options)
-        self._pipeline = _native.Pipeline(self._samples.table, self._chain.program(), options)
-        self._rest = Rest(self._chain.rest, options.num_threads) if self._chain.rest else None
+        dataset_bytes = int(self._samples.sizes[self._order.selection].sum())
+        self._resources = choose_resources(memory, threads, cache, dataset_bytes)
+        self._policy = ReadPolicy(self._resources.cache, verify, decode, channels, layout)
+        self._rest = Rest(self._chain.rest, self._resources.threads) if self._chain.rest else None
+        self._budget = self._share_out()
+        self._pipeline = self._open_pipeline()
 
     def __iter__(self) -> Iterator[Any]:
         """Start the next epoch, or go on where a loaded state stands. Which one is decided with the first batch."""
@@ -181,16 +183,25 @@ class Loader:
         """Go on from a state: the next `iter()` gives the rest of its epoch, exactly once."""
         found = State.from_json(state)
         order = found.resume(self._order, self._samples.fingerprint)
+        order.places = self._samples.places if order.window is not None else None
         self._abandon()
+        another_window = order.window != self._order.window
         self._order = order
         self._cache = None
         self._next = found.after(found.delivered)
+        if another_window:
+            self._pipeline.close()
+            self._budget = self._share_out()
+            self._pipeline = self._open_pipeline()
 
     def stats(self) -> dict[str, Any]:
         """Where the time and the bytes went so far, over all epochs."""
         with explained():
             native = self._pipeline.stats()
-        return stats_of(native, self._progress, self._log, self._budget)
+        found = stats_of(native, self._progress, self._log, self._budget)
+        found["window"] = self._window_stats()
+        found["resources"] = asdict(self._resources)
+        return found
 
     def close(self) -> None:
         """Stop the threads and wait for what each of them is at. Batches handed out stay valid."""
@@ -213,11 +224,11 @@ class Loader:
 
     def _traffic(self, start: State) -> Traffic | None:
         """What the cache does in the epoch that starts; None without a cache of our own."""
-        if self._budget.cache_bytes == 0:
+        if self._budget.cache_bytes == 0 and not self._order.reads_runs:
             return None
         if self._cache is None:
-            share = Share(self._order, self.batch_size, self.rank, self.world_size, self.drop_last)
-            self._cache = open_cache(self._policy.cache, share, self._samples.sizes, self._budget.cache_bytes)
+            sizes, capacity = self._samples.sizes, self._budget.cache_bytes
+            self._cache = open_cache(self._policy.cache, self._share(), sizes, capacity)
         traffic = self._cache.epoch(start.epoch, start.delivered)
         if traffic.resident_bytes[0] == 0:
             self._pipeline.clear_cache()
@@ -262,24 +273,41 @@ class Loader:
             self._order.num_samples, self.batch_size, self.rank, self.world_size, self.drop_last, start=start
         )
 
-    def _share_out(self, memory: int | str | None, options: _native.PipelineOptions) -> Budget:
-        given = machine_memory().available_bytes // 2 if memory is None else parse_bytes(memory)
+    def _share(self) -> Share:
+        return Share(self._order, self.batch_size, self.rank, self.world_size, self.drop_last)
+
+    def _share_out(self) -> Budget:
+        samples, given = self._samples, self._resources.memory_bytes
         demand = Demand(
             self.batch_size,
-            options.num_threads,
+            self._resources.threads,
             self._sample_bytes(),
-            self._samples.largest_read_bytes,
-            self._samples.largest_pixel_bytes,
+            samples.largest_read_bytes,
+            samples.largest_pixel_bytes,
+            open_bytes(self._share(), samples.sizes, depth_for(self.batch_size)),
         )
-        given //= _local_world_size()
         budget = plan_budget(demand, given)
         if self._policy.cache in ("rolling", "pinned"):
-            budget = with_cache(budget, given, float(self._samples.sizes.mean()), self.batch_size)
-            options.cache_bytes = given - budget.working_bytes if budget.cache_bytes else 0
+            budget = with_cache(budget, given, float(samples.sizes.mean()), self.batch_size)
+        return budget
+
+    def _open_pipeline(self) -> _native.Pipeline:
+        budget, options = self._budget, self._policy.native()
+        options.encoded = self._takes_encoded
+        options.num_threads = self._resources.threads
         options.read_bytes = budget.read_bytes
         options.scratch_bytes = budget.scratch_bytes
         options.idle_bytes = budget.idle_bytes
-        return budget
+        # Batches under way keep samples before earlier ones have dropped theirs: the arena has that room as well.
+        kept = self._resources.memory_bytes - budget.working_bytes if budget.cache_bytes else 0
+        options.cache_bytes = kept + budget.open_bytes
+        return _native.Pipeline(self._samples.table, self._chain.program(), options)
+
+    def _window_stats(self) -> dict[str, Any] | None:
+        """Measured once for an order: it takes as long as sorting an epoch."""
+        if self._measured is None or self._measured[0] is not self._order:
+            self._measured = self._order, window_stats(self._order, self.batch_size * self.world_size)
+        return self._measured[1]
 
     def _sample_bytes(self) -> int | None:
         """What a sample takes in a batch, at most; None if only decoding will tell."""
@@ -320,13 +348,18 @@ class Sampler:
         return len(batches.positions(0, batches.num_batches))
 
 
-def _order_of(samples: Samples, selection: Ids | None, seed: int, shuffle: bool) -> Order:
+def _order_of(samples: Samples, selection: Ids | None, seed: int, shuffle: bool, window: Window | None) -> Order:
     if selection is not None and len(selection) == 0:
         raise ArgumentError("no sample is left", where="subset", fix="choose at least one sample", code=100)
-    return Order(samples.formats, seed=seed, selection=selection, lanes=samples.lanes or MOST_LANES, shuffle=shuffle)
-
-
-def _local_world_size() -> int:
-    """Ranks of this node, as torchrun and its like tell them."""
-    text = os.environ.get("LOCAL_WORLD_SIZE", "")
-    return int(text) if text.isdigit() and int(text) > 0 else 1
+    lanes = samples.lanes or MOST_LANES
+    if window is None:
+        return Order(samples.formats, seed=seed, selection=selection, lanes=lanes, shuffle=shuffle)
+    return Order(
+        samples.formats,
+        seed=seed,
+        selection=selection,
+        lanes=min(lanes, WINDOW_LANES),
+        window=window,
+        shuffle=shuffle,
+        places=samples.places,
+    )

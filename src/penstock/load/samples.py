@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from penstock import _native
 from penstock.errors import ArgumentError
+from penstock.order import Window
 
 Ids = npt.NDArray[np.int64]
 Subset = slice | Sequence[int] | npt.NDArray[np.integer] | npt.NDArray[np.bool_]
@@ -40,6 +41,10 @@ class Samples:
     fingerprint: str = ""
     lanes: int | None = None
     """What the manifest records."""
+    window: Window | None = None
+    """What the dataset's plan asks for."""
+    records: tuple[npt.NDArray[np.integer], npt.NDArray[np.integer]] | None = None
+    """(shard, offset) of each sample; None if samples are files, which are read by name."""
 
     def __len__(self) -> int:
         return self.num_samples
@@ -48,6 +53,16 @@ class Samples:
     def largest_read_bytes(self) -> int:
         """Of one sample."""
         return int(self.sizes.max())
+
+    @property
+    def places(self) -> Ids | None:
+        """The rank of every sample on disk; None if that is its id."""
+        if self.records is None:
+            return None
+        shards, offsets = self.records
+        places = np.empty(self.num_samples, np.int64)
+        places[np.lexsort((offsets, shards))] = np.arange(self.num_samples)
+        return places
 
     def select(self, split: str | None, subset: Subset | None) -> Ids | None:
         """Ids of a split and a part of it, ascending; None means all samples."""

@@ -6,10 +6,11 @@ from penstock.order.ranks import Batches
 from penstock.order.schedule import Schedule, Stretch
 from penstock.order.share import Share
 from penstock.order.state import State
-from penstock.order.window import Window
+from penstock.order.window import WINDOW_LANES, Window
 
 __all__ = [
     "MOST_LANES",
+    "WINDOW_LANES",
     "Batches",
     "EpochOrder",
     "Order",

@@ -20,7 +20,8 @@ class Order:
 
     `formats` holds, for every sample of the dataset, the number of its format; `selection`, ascending, the samples to
     take (all, if absent). `lanes` is what the manifest records; a small selection gets fewer. `shuffle=False` gives the
-    samples in ascending order, every epoch.
+    samples in ascending order, every epoch. A window takes its runs along `places`, the rank of every sample of the
+    dataset on disk; without them, in ascending order.
 
     >>> order = Order(np.zeros(1000, np.uint8), seed=7)
     >>> epoch = order.epoch(0)
@@ -38,11 +39,13 @@ class Order:
         lanes: int = MOST_LANES,
         window: Window | None = None,
         shuffle: bool = True,
+        places: npt.NDArray[np.integer] | None = None,
     ) -> None:
         _check(formats, seed, selection, lanes)
         self.seed = seed
         self.window = window
         self.shuffle = shuffle
+        self.places = places
         self.selection = np.arange(len(formats)) if selection is None else np.array(selection, np.int64)
         self.formats = formats if selection is None else formats[self.selection]
         self.num_samples = len(self.selection)
@@ -66,6 +69,8 @@ class Order:
     def dealt(self) -> Lanes:
         """The samples in their lanes."""
         members = [self.selection[self.formats == number] for number in np.unique(self.formats)]
+        if self.window is not None and self.places is not None:
+            members = [ids[np.argsort(self.places[ids], kind="stable")] for ids in members]
         return Lanes(members, self.lanes, self.seed, self.window)
 
     @property

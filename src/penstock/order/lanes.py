@@ -44,7 +44,8 @@ def choose_lanes(num_samples: int, most: int = MOST_LANES) -> int:
 class Lanes:
     """The deal of a set of samples, and how an epoch shuffles it.
 
-    `members` are the samples of each format, ascending. Nothing is computed before it is asked for.
+    `members` are the samples of each format; a window takes its runs along them. Nothing is computed before it is
+    asked for.
     """
 
     def __init__(self, members: list[Indices], num_lanes: int, seed: int, window: Window | None = None) -> None:
@@ -119,7 +120,7 @@ class Lanes:
     @cached_property
     def _dealt(self) -> npt.NDArray[np.integer]:
         """Who is in which lane: a row per lane. The last cell of a row is empty where a lane is one sample short."""
-        small = max((int(ids[-1]) for ids in self._members if len(ids)), default=0) < 2**31
+        small = max((int(ids.max()) for ids in self._members if len(ids)), default=0) < 2**31
         dealt = np.zeros(self.height * self.num_lanes, np.int32 if small else np.int64)
         for number, ids in enumerate(self._members):
             begin, end = self.bounds[number : number + 2]

@@ -14,6 +14,9 @@ from penstock.errors import ArgumentError
 from penstock.order.permutation import Indices, Words, order_of, permutation
 from penstock.order.random import Purpose
 
+WINDOW_LANES = 48
+"""At most: one window a lane is open at a time. Divided by 1, 2, 3, 4, 6, 8, 12, 16, 24 and 48 ranks."""
+
 
 @dataclass(frozen=True, slots=True)
 class Window:

@@ -64,9 +64,14 @@ class Traffic:
     def drops_of(self, batch: int) -> Indices:
         """What leaves memory after a batch."""
         slots = self.slots(batch)
-        leaves = ~self.keeps[slots] if self.ahead else self.hits[slots] & ~self.keeps[slots]
-        dropped: Indices = self.ids[slots][leaves]
+        dropped: Indices = self.ids[slots][self.leaves_of(batch)]
         return dropped
+
+    def leaves_of(self, batch: int) -> Flags:
+        """Which slots of a batch are in memory and go after their use."""
+        slots = self.slots(batch)
+        leaves: Flags = ~self.keeps[slots] if self.ahead else self.hits[slots] & ~self.keeps[slots]
+        return leaves
 
     @cached_property
     def reads(self) -> tuple[Indices, Indices]:

@@ -1,0 +1,65 @@
+"""Windows of a loader: what `window` means for a dataset, the memory it takes, and how well it shuffles."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from penstock.load.options import check_count
+from penstock.load.samples import Samples
+from penstock.order import Order, Share, Window
+from penstock.order.caches import Traffic, open_cache
+from penstock.order.quality import measure
+from penstock.units import parse_bytes
+
+EPOCHS_LOOKED_AT = 3
+ROOM = 1.1  # for epochs that nobody looked at; what does not fit is read when its batch needs it
+
+WindowLike = Window | int | str | None
+
+
+def as_window(window: WindowLike, samples: Samples) -> Window | None:
+    """Samples of a run, bytes of a run as text ("4MiB"), or a `Window`; None means what the dataset's plan says."""
+    if window is None:
+        return samples.window
+    if isinstance(window, str):
+        run_bytes = parse_bytes(window, name="window")
+        return Window(max(1, int(run_bytes // max(1.0, float(samples.sizes.mean())))))
+    if isinstance(window, Window):
+        return window
+    check_count("window", window, 1)
+    return Window(window)
+
+
+def open_bytes(share: Share, sizes: npt.NDArray[np.int64], depth: int) -> int:
+    """The most that waits in memory for its batches, with `depth` of them under way."""
+    if not share.order.reads_runs:
+        return 0
+    cache = open_cache("none", share, sizes, 0)
+    return int(ROOM * max(_most_open(cache.epoch(epoch), sizes, depth) for epoch in range(EPOCHS_LOOKED_AT)))
+
+
+def _most_open(traffic: Traffic, sizes: npt.NDArray[np.int64], depth: int) -> int:
+    """Reads of the batches under way may have come, and none of their samples be used."""
+    assert traffic.open_bytes is not None
+    ids, starts = traffic.reads
+    read = np.concatenate([[0], np.cumsum(sizes[ids])])[starts]
+    last = np.minimum(np.arange(len(starts)) + depth, len(starts) - 1)
+    return int((traffic.open_bytes + read[last] - read).max())
+
+
+def window_stats(order: Order, batch_size: int) -> dict[str, Any] | None:
+    """The window and how random it is, next to a full permutation: 1 is as random, more is less."""
+    if order.window is None:
+        return None
+    epochs = (order.epoch(number).take(range(order.num_samples)) for number in (0, 1))
+    first, second = (ids if order.places is None else np.asarray(order.places)[ids] for ids in epochs)
+    quality = measure(first, second, batch_size)
+    return {
+        "run": order.window.run,
+        "runs": order.window.runs,
+        "lanes": order.lanes,
+        "quality": {"place": quality.place, "company": quality.company, "neighbours": quality.neighbours},
+    }
