@@ -38,6 +38,7 @@ RULES = (
     Rule(("native/*", "src/penstock/codecs/*"), ("tests/parity",)),
     Rule(("native/CMakeLists.txt", "native/base/*", "native/*_avx*", "scripts/arm64.py"), (ARM64,)),
     Rule(("native/engine/*", "src/penstock/load/*"), ("tests/stress", "tests/unit/engine")),
+    Rule(("src/penstock/order/*",), ("tests/stress/test_promises.py",)),
     Rule(
         ("src/penstock/kernels/*", "src/penstock/torch/*", "scripts/kernels.py"),
         ("tests/unit/kernels", "tests/unit/torch"),

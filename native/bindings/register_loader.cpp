@@ -269,6 +269,7 @@ void register_loader(nb::module_& module) {
              "Starts work on a batch and returns at once. `keeping` says of each sample what becomes of its bytes in "
              "memory: 0 nothing, 1 they stay, 2 they go. `ahead` are samples to read into memory now, for this batch "
              "or later ones.")
+        .def_prop_ro("num_failed", [](const OpenPipeline& pipeline) { return pipeline.get().num_failed(); })
         .def("clear_cache", [](const OpenPipeline& pipeline) { pipeline.get().clear_cache(); })
         .def(
             "resubmit",

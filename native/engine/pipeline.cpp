@@ -70,7 +70,7 @@ struct Pipeline::State {
                     for (const std::uint64_t id : fetch.ahead) take_in(id, bytes);
                 },
                 [this](const Fetch& fetch, const Error& error) {
-                    for (const std::uint32_t position : fetch.positions) fetch.batch->add_failure(position, error);
+                    for (const std::uint32_t position : fetch.positions) fail(*fetch.batch, position, error);
                     end_samples(*fetch.batch, fetch.positions.size());
                     give_up(fetch.ahead);
                 },
@@ -155,9 +155,14 @@ struct Pipeline::State {
             num_decoded.fetch_add(1, std::memory_order_relaxed);
             keep_or_drop(sample);
         } catch (const Error& error) {
-            sample.batch->add_failure(sample.position, error);
+            fail(*sample.batch, sample.position, error);
             if (sample.batch->keeping(sample.position) == Keeping::drop) keep_or_drop(sample);
         }
+    }
+
+    void fail(Batch& batch, std::size_t position, const Error& error) {
+        if (!batch.is_cancelled()) num_failed.fetch_add(1, std::memory_order_relaxed);
+        batch.add_failure(position, error);
     }
 
     void keep_or_drop(const ReadySample& sample) {
@@ -196,6 +201,7 @@ struct Pipeline::State {
     StageClock decode_clock;
     std::atomic<std::uint64_t> num_decoded{0};
     std::atomic<std::uint64_t> num_hits{0};
+    std::atomic<std::uint64_t> num_failed{0};
     std::uint64_t num_batches = 0;
     std::mutex done_mutex;
     std::condition_variable batch_done;
@@ -237,6 +243,8 @@ bool Pipeline::wait_for(const Batch& batch, std::chrono::milliseconds timeout) {
     state.check_threads();
     return false;
 }
+
+std::uint64_t Pipeline::num_failed() const { return state_.get().num_failed.load(std::memory_order_relaxed); }
 
 void Pipeline::clear_cache() { state_.get().arena.clear(); }
 

@@ -69,6 +69,8 @@ class Pipeline {
     /// Waits until the batch is done, at most `timeout`; true if it is.
     [[nodiscard]] bool wait_for(const Batch& batch, std::chrono::milliseconds timeout);
 
+    /// Samples that could not be had so far, those of cancelled batches left out.
+    [[nodiscard]] std::uint64_t num_failed() const;
     /// Forgets what is kept between epochs.
     void clear_cache();
 

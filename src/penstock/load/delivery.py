@@ -80,6 +80,7 @@ class Delivery(Iterator[BatchDict]):
         self._log = log
         self._progress = progress
         self._pending: deque[tuple[_native.Batch, Row]] = deque()
+        self._num_failed_before = pipeline.num_failed
         self._num_submitted = 0
         self._num_taken = 0
         self._since = perf_counter()
@@ -114,10 +115,15 @@ class Delivery(Iterator[BatchDict]):
         self._num_submitted = self.batches.num_batches
 
     def _submit(self) -> None:
-        while len(self._pending) < self._depth and self._num_submitted < self.batches.num_batches:
+        while len(self._pending) < self._allowed_depth() and self._num_submitted < self.batches.num_batches:
             ids, keeping, ahead = self._wishes(self._num_submitted)
             self._pending.append((self._pipeline.submit(ids, self._order.seed, self.epoch, keeping, ahead), ids))
             self._num_submitted += 1
+
+    def _allowed_depth(self) -> int:
+        """After an error that will be raised, nothing is read ahead: batches before it still come."""
+        ends_soon = self._log.policy.on_error == "raise" and self._pipeline.num_failed > self._num_failed_before
+        return 1 if ends_soon else self._depth
 
     def _wishes(self, number: int) -> tuple[Row, npt.NDArray[np.uint8] | None, Row | None]:
         """The samples of a batch, what becomes of their bytes, and what is read into memory with it."""

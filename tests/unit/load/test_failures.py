@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import shutil
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, sleep
 
 import numpy as np
 import pytest
@@ -40,6 +40,24 @@ def test_by_default_the_sample_is_named(damaged: Path) -> None:
         assert ".png" in caught.value.where
         # The position is kept: what failed was not delivered.
         assert loader.state_dict()["delivered"] == 8
+
+
+def test_reading_ahead_stops_at_the_first_error(damaged: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("penstock.load.budget.PREFETCHED_SAMPLES", 4)  # three batches of two are under way
+    with Loader(damaged, batch_size=2, shuffle=False) as loader:
+        batches = iter(loader)
+        found = [next(batches)["id"].tolist() for _ in range(BROKEN // 2 - 1)]
+        delivery = loader._delivery
+        assert delivery is not None
+        while loader._pipeline.num_failed == 0:
+            sleep(0.001)
+        found.append(next(batches)["id"].tolist())
+        num_asked_for = delivery._num_submitted
+        with pytest.raises(CodecError):
+            next(batches)
+
+    assert found == [[number, number + 1] for number in range(0, BROKEN, 2)]
+    assert num_asked_for == BROKEN // 2 + 1
 
 
 def test_skipping_shortens_the_batch_and_moves_nothing(folder: Path, damaged: Path) -> None:
