@@ -353,6 +353,9 @@ class Pipeline:
         Starts work on a batch and returns at once. `keeping` says of each sample what becomes of its bytes in memory: 0 nothing, 1 they stay, 2 they go. `ahead` are samples to read into memory now, for this batch or later ones.
         """
 
+    @property
+    def num_failed(self) -> int: ...
+
     def clear_cache(self) -> None: ...
 
     def resubmit(self, batch: Batch, positions: Sequence[int], ids: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
