@@ -202,6 +202,12 @@ void register_options(nb::module_& module) {
             "num_readers", [](const PipelineOptions& options) { return options.reading.num_readers; },
             [](PipelineOptions& options, std::size_t count) { options.reading.num_readers = count; })
         .def_prop_rw(
+            "read_limit", [](const PipelineOptions& options) { return options.reading.limit; },
+            [](PipelineOptions& options, std::shared_ptr<ReadLimit> limit) {
+                options.reading.limit = std::move(limit);
+            },
+            nb::arg("limit").none())
+        .def_prop_rw(
             "allow_uring", [](const PipelineOptions& options) { return options.reading.allow_uring; },
             [](PipelineOptions& options, bool allow) { options.reading.allow_uring = allow; })
         .def_prop_rw(

@@ -1,10 +1,13 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/vector.h>
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bindings/convert.h"
@@ -12,6 +15,7 @@
 #include "storage/append_file.h"
 #include "storage/file.h"
 #include "storage/probe.h"
+#include "storage/read_limit.h"
 
 namespace penstock::bindings {
 
@@ -73,12 +77,13 @@ void write_whole(const nb::bytes& path, nb::handle object, bool durable) {
 }
 
 nb::dict probe(const nb::bytes& path, const std::vector<std::uint64_t>& offsets, std::uint64_t request_bytes,
-               unsigned depth, bool direct) {
+               unsigned depth, bool direct, std::shared_ptr<ReadLimit> limit) {
     const std::string name = path_of(path);
     ProbedReads found;
     {
         const nb::gil_scoped_release unlocked;
-        found = probe_reads(name, offsets, request_bytes, depth, direct ? Caching::none : Caching::system);
+        found = probe_reads(name, offsets, request_bytes, depth, direct ? Caching::none : Caching::system,
+                            std::move(limit));
     }
     nb::dict fields;
     fields["wall_seconds"] = found.wall_seconds;
@@ -92,6 +97,10 @@ nb::dict probe(const nb::bytes& path, const std::vector<std::uint64_t>& offsets,
 }  // namespace
 
 void register_storage(nb::module_& module) {
+    nb::class_<ReadLimit>(module, "ReadLimit")
+        .def(nb::init<double, double>(), nb::arg("bytes_per_second"), nb::arg("reads_per_second"))
+        .def_prop_ro("bytes_per_second", &ReadLimit::bytes_per_second)
+        .def_prop_ro("reads_per_second", &ReadLimit::reads_per_second);
     nb::class_<AppendFile>(module, "AppendFile")
         .def(
             "__init__", [](AppendFile* self, const nb::bytes& path) { new (self) AppendFile(path_of(path)); },
@@ -134,9 +143,9 @@ void register_storage(nb::module_& module) {
         },
         nb::arg("path"));
     module.def("probe_reads", &probe, nb::arg("path"), nb::arg("offsets"), nb::arg("request_bytes"), nb::arg("depth"),
-               nb::arg("direct"),
+               nb::arg("direct"), nb::arg("limit").none() = nb::none(),
                nb::sig("def probe_reads(path: bytes, offsets: Sequence[int], request_bytes: int, depth: int, "
-                       "direct: bool) -> dict[str, float]"));
+                       "direct: bool, limit: ReadLimit | None = None) -> dict[str, float]"));
 }
 
 }  // namespace penstock::bindings

@@ -29,8 +29,11 @@ ReadStage::ReadStage(DataFiles& files, MemoryAccount& memory, bool whole_files, 
       num_readers_(options.num_readers),
       sink_(std::move(sink)),
       fetches_(std::numeric_limits<std::size_t>::max()),
-      pool_(memory.limit_bytes() / kIdleShare) {
-    if (!whole_files && options.allow_uring) ring_ = Uring::open(options.ring_depth, ring_refusal_);
+      pool_(memory.limit_bytes() / kIdleShare),
+      faults_(options.limit) {
+    // Whoever waits for its turn at a limit should not hold up the reads behind it.
+    if (!whole_files && options.allow_uring && options.limit == nullptr)
+        ring_ = Uring::open(options.ring_depth, ring_refusal_);
     uses_ring_ = ring_ != nullptr;
 }
 
@@ -139,7 +142,9 @@ class ReadStage::RingRun {
             pending.bytes = stage_.room_for(*pending.file, extent_in(*pending.file, pending.fetch.extent), may_wait);
             if (pending.bytes == nullptr) return false;
             next_.reset();
-            if (const int fault = stage_.faults_.before_read(pending.fetch.extent.file); fault != 0) {
+            if (const int fault =
+                    stage_.faults_.before_read(pending.fetch.extent.file, pending.bytes->block.extent().length);
+                fault != 0) {
                 read_again(pending, fault);
                 return true;
             }

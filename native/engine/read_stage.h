@@ -26,6 +26,7 @@ struct ReadOptions {
     std::size_t num_readers = 4;  ///< threads, where there is no ring
     bool allow_uring = true;      ///< false forces threads, for tests and comparisons
     unsigned ring_depth = 32;
+    std::shared_ptr<ReadLimit> limit;  ///< a slower disk; null for the one there is
 };
 
 /// What the stage does with a fetch when it is over; called from its threads.

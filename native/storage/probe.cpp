@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/buffer.h"
@@ -28,8 +29,9 @@ constexpr std::size_t kIdleBytes = std::size_t{64} << 20;  // fresh pages would 
 /// Reads of one probe, a block of memory for each that may be under way.
 class Probe {
   public:
-    Probe(const DataFile& file, std::span<const std::uint64_t> offsets, std::uint64_t request_bytes)
-        : file_(file), offsets_(offsets), request_bytes_(request_bytes), pool_(kIdleBytes) {}
+    Probe(const DataFile& file, std::span<const std::uint64_t> offsets, std::uint64_t request_bytes,
+          std::shared_ptr<ReadLimit> limit)
+        : file_(file), offsets_(offsets), request_bytes_(request_bytes), pool_(kIdleBytes), faults_(std::move(limit)) {}
 
     void run_one_by_one() {
         for (const std::uint64_t offset : offsets_) {
@@ -80,11 +82,11 @@ class Probe {
 }  // namespace
 
 ProbedReads probe_reads(const std::string& path, std::span<const std::uint64_t> offsets, std::uint64_t request_bytes,
-                        unsigned depth, Caching caching) {
+                        unsigned depth, Caching caching, std::shared_ptr<ReadLimit> limit) {
     const DataFile file(path, caching);
     int refusal = 0;
-    const std::unique_ptr<Uring> ring = depth > 1 ? Uring::open(depth, refusal) : nullptr;
-    Probe probe(file, offsets, request_bytes);
+    const std::unique_ptr<Uring> ring = depth > 1 && limit == nullptr ? Uring::open(depth, refusal) : nullptr;
+    Probe probe(file, offsets, request_bytes, std::move(limit));
     const double wall_begin = seconds_of(CLOCK_MONOTONIC);
     const double cpu_begin = seconds_of(CLOCK_THREAD_CPUTIME_ID);
     if (ring != nullptr) {

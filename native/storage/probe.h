@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 
 #include "storage/data_files.h"
+#include "storage/read_limit.h"
 
 namespace penstock {
 
@@ -19,8 +21,10 @@ struct ProbedReads {
 
 /// Reads `request_bytes` at each of `offsets` of a file, `depth` requests under way, each as soon as there is room.
 ///
-/// Offsets and `request_bytes` are multiples of 4096 and lie inside the file. Throws `open_failed`, `read_failed`.
+/// Offsets and `request_bytes` are multiples of 4096 and lie inside the file. With a `limit`, reads keep to
+/// it, one after the other. Throws `open_failed`, `read_failed`.
 [[nodiscard]] ProbedReads probe_reads(const std::string& path, std::span<const std::uint64_t> offsets,
-                                      std::uint64_t request_bytes, unsigned depth, Caching caching);
+                                      std::uint64_t request_bytes, unsigned depth, Caching caching,
+                                      std::shared_ptr<ReadLimit> limit = nullptr);
 
 }  // namespace penstock

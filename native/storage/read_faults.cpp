@@ -14,7 +14,8 @@ void ReadFaults::fail(std::optional<std::uint32_t> file, int error, std::uint64_
     orders_.push_back({file, std::chrono::milliseconds(0), error, times});
 }
 
-int ReadFaults::before_read(std::uint32_t file) {
+int ReadFaults::before_read(std::uint32_t file, std::uint64_t bytes) {
+    if (limit_ != nullptr) limit_->wait(bytes);
     std::chrono::milliseconds duration{0};
     int error = 0;
     {

@@ -13,7 +13,7 @@ namespace {
 
 // One attempt at what is left of the block; its errno, or 0.
 int read_rest(const DataFile& file, ReadBlock& block, ReadFaults& faults) {
-    if (const int error = faults.before_read(block.extent().file); error != 0) return error;
+    if (const int error = faults.before_read(block.extent().file, block.room().size()); error != 0) return error;
     while (!block.room().empty()) {
         const std::span<std::uint8_t> room = block.room();
         const ssize_t count =

@@ -1,4 +1,7 @@
-"""What this machine has: its processor, and the memory that this process may use (cgroup limits included)."""
+"""What this machine has: its processor, and the memory that this process may use (cgroup limits included).
+
+A disk that it only pretends to have is told here too, to the readers that hold its limit.
+"""
 
 from __future__ import annotations
 
@@ -44,6 +47,32 @@ def this_machine() -> Machine:
         best_simd=_native.best_simd_path(),
         system=f"{platform.system()} {platform.release()} {platform.machine()}",
     )
+
+
+EMULATED_DISK = "PENSTOCK_EMULATED_DISK"
+"""The variable by which a limited run (`penstock.limits`) tells Penstock's readers what no control group holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class EmulatedDisk:
+    """A slower disk than there is, per second; None leaves bytes or requests as they are."""
+
+    bytes_per_second: float | None
+    reads_per_second: float | None
+
+    def as_text(self) -> str:
+        """As the variable has it."""
+        return f"{self.bytes_per_second or 0:.0f},{self.reads_per_second or 0:g}"
+
+    @classmethod
+    def of_text(cls, text: str) -> EmulatedDisk | None:
+        """The way back; None without a limit.
+
+        >>> EmulatedDisk.of_text("100000000,0")
+        EmulatedDisk(bytes_per_second=100000000.0, reads_per_second=None)
+        """
+        rates = [float(word) or None for word in text.split(",")] if text else []
+        return cls(rates[0], rates[1]) if any(rates) else None
 
 
 def cpu_model(root: Path = Path("/")) -> str:

@@ -14,6 +14,7 @@ from penstock.errors import ArgumentError
 from penstock.limits.cgroups import Group, chosen_cores, make_groups
 from penstock.limits.means import Means
 from penstock.limits.values import Limits
+from penstock.machine import EMULATED_DISK, EmulatedDisk
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ def run(
     r"""Run a command under limits and give its output; its errors go where ours go.
 
     `on` is a file or folder of the disk that is meant. Where no control group holds the disk limit, `means.disk` is
-    `readers`: pass the limit on to Penstock's own readers (`--emulate`), other programs will not feel it.
+    `readers`: Penstock's own readers hold it, in whatever process of the command; other programs do not feel it.
 
     >>> run(["echo", "hello"], Limits(cores=1)).stdout
     b'hello\n'
@@ -67,7 +68,7 @@ def run(
             [*launcher, "--", *command],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE if quiet else None,
-            env=dict(environment) if environment is not None else None,
+            env=_environment(environment, limits, means),
             timeout=timeout_seconds,
             check=False,
         )
@@ -76,6 +77,15 @@ def run(
     finally:
         for group in groups:
             group.remove()
+
+
+def _environment(given: Mapping[str, str] | None, limits: Limits, means: Means) -> dict[str, str]:
+    """What the command finds around it; a disk limit that no group holds is for its readers."""
+    environment = dict(os.environ if given is None else given)
+    if means.disk == "readers":
+        disk = EmulatedDisk(limits.disk_bytes_per_second, limits.disk_reads_per_second)
+        environment[EMULATED_DISK] = disk.as_text()
+    return environment
 
 
 def _means(limits: Limits, groups: list[Group]) -> Means:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from penstock import _native
 from penstock.errors import ArgumentError
+from penstock.storage import disk_limit
 
 CHANNELS = {"RGB": _native.Channels.RGB, "L": _native.Channels.L, "unchanged": _native.Channels.UNCHANGED}
 VERIFY = {"first": _native.Verify.FIRST, "always": _native.Verify.ALWAYS, "never": _native.Verify.NEVER}
@@ -80,6 +81,7 @@ class ReadPolicy:
         options.approximate = self.decode == "approximate"
         options.channels = CHANNELS[self.channels]
         options.layout = LAYOUTS[self.layout]
+        options.read_limit = disk_limit()
         return options
 
 

@@ -2,6 +2,7 @@
 
 from penstock.storage.local import (
     AppendFile,
+    disk_limit,
     file_checksum,
     make_folders,
     probe_reads,
@@ -18,6 +19,7 @@ __all__ = [
     "AppendFile",
     "InputFile",
     "Tree",
+    "disk_limit",
     "file_checksum",
     "list_tree",
     "locked",

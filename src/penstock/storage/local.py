@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import time
 
 from penstock import _native
+from penstock.machine import EMULATED_DISK, EmulatedDisk
 from penstock.types import Buffer
 
 
@@ -76,7 +78,18 @@ def probe_reads(
     Gives `wall_seconds`, `cpu_seconds`, `num_bytes`, `is_direct` and `used_ring` (otherwise one after the other).
     Offsets and length are multiples of 4096.
     """
-    return _native.probe_reads(os.fsencode(path), offsets, request_bytes, depth, direct)
+    return _native.probe_reads(os.fsencode(path), offsets, request_bytes, depth, direct, disk_limit())
+
+
+def disk_limit() -> _native.ReadLimit | None:
+    """The slower disk that this process is to pretend, one for all its readers; None if it has none to pretend."""
+    return _limit_of(os.environ.get(EMULATED_DISK, ""))
+
+
+@functools.cache
+def _limit_of(text: str) -> _native.ReadLimit | None:
+    disk = EmulatedDisk.of_text(text)
+    return _native.ReadLimit(disk.bytes_per_second or 0.0, disk.reads_per_second or 0.0) if disk else None
 
 
 def time_opens(paths: list[bytes]) -> float:
