@@ -11,7 +11,7 @@ from pathlib import Path
 
 from penstock.codecs import Codec, Promise, find, names, parse_format
 from penstock.codecs.contract import Capabilities
-from penstock.codecs.parameters import Choice, Flag, Integer, Parameter
+from penstock.codecs.parameters import Choice, Counts, Flag, Integer, Parameter
 from scripts.accelerators import bound_table, instruction_table, resource_table
 from scripts.order_quality import mix_table, quality_table
 
@@ -88,6 +88,8 @@ def _parameter_row(codec: str, key: str, parameter: Parameter) -> str:
         return f"| `{codec}:{parameter.word}` | a word alone | off | {parameter.meaning} |"
     if isinstance(parameter, Integer):
         values = [f"{parameter.minimum} to {parameter.maximum}", *words]
+    elif isinstance(parameter, Counts):
+        values = ["ascending numbers joined by `+`", f"`{parameter.word}`"]
     else:
         assert isinstance(parameter, Choice), f"no sentence for a {type(parameter).__name__}"
         values = [f"`{choice}`" for choice in parameter.choices]

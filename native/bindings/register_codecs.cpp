@@ -20,6 +20,7 @@
 #include "codecs/embed.h"
 #include "codecs/jpeg.h"
 #include "codecs/jpeg_header.h"
+#include "codecs/jpeg_scans.h"
 #include "codecs/libraries.h"
 #include "codecs/metadata.h"
 #include "codecs/table.h"
@@ -180,6 +181,16 @@ nb::bytes transcode_jpeg(nb::handle object, ParameterList parameters, std::uint6
     return to_bytes(encoded);
 }
 
+std::vector<std::size_t> jpeg_scan_ends(nb::handle object) {
+    const BorrowedBytes data(object);
+    return jpeg::scan_ends(data.view());
+}
+
+nb::bytes jpeg_with_segments_in_front(nb::handle object) {
+    const BorrowedBytes data(object);
+    return to_bytes(jpeg::with_segments_in_front(data.view()));
+}
+
 std::vector<std::size_t> jpeg_restart_offsets(nb::handle object) {
     const BorrowedBytes data(object);
     return jpeg::restart_offsets(data.view());
@@ -231,6 +242,9 @@ void register_codecs(nb::module_& module) {
     module.def("transcode_jpeg", &transcode_jpeg, nb::arg("data"), nb::arg("parameters"),
                nb::arg("max_pixels") = max_pixels);
     module.def("jpeg_restart_offsets", &jpeg_restart_offsets, nb::arg("data"));
+    module.def("jpeg_scan_ends", &jpeg_scan_ends, nb::arg("data"));
+    module.def("jpeg_with_segments_in_front", &jpeg_with_segments_in_front, nb::arg("data"),
+               nb::sig("def jpeg_with_segments_in_front(data: penstock.types.Buffer) -> bytes"));
 }
 
 }  // namespace penstock::bindings

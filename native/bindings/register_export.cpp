@@ -27,18 +27,18 @@ namespace {
 template <typename Number>
 using Column = nb::ndarray<const Number, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using ParameterList = std::vector<std::pair<std::string, std::string>>;
-// file, offset, length, checksum, metadata length, whether to encode anew
+// file, offset, length, checksum, metadata length, `ExportItem::Way`
 using ItemColumns = std::tuple<Column<std::int32_t>, Column<std::int64_t>, Column<std::int64_t>, Column<std::uint32_t>,
                                Column<std::int64_t>, Column<std::uint8_t>>;
 
 std::string text_of(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
 
 std::vector<ExportItem> items_of(const std::vector<nb::bytes>& names, const std::vector<nb::bytes>& texts,
-                                 const ItemColumns& columns, std::size_t num_files) {
-    const auto& [file, offset, length, checksum, metadata_length, encode] = columns;
+                                 const ItemColumns& columns, std::vector<Pieces> pieces, std::size_t num_files) {
+    const auto& [file, offset, length, checksum, metadata_length, way] = columns;
     const std::size_t count = names.size();
     bool fits = texts.size() == count && file.size() == count && offset.size() == count && length.size() == count &&
-                checksum.size() == count && metadata_length.size() == count && encode.size() == count;
+                checksum.size() == count && metadata_length.size() == count && way.size() == count;
     std::vector<ExportItem> items(fits ? count : 0);
     for (std::size_t i = 0; i < items.size(); ++i) {
         ExportItem& item = items[i];
@@ -47,7 +47,8 @@ std::vector<ExportItem> items_of(const std::vector<nb::bytes>& names, const std:
         item.place = {file.data()[i], offset.data()[i], length.data()[i]};
         item.checksum = checksum.data()[i];
         item.metadata_length = metadata_length.data()[i];
-        item.encode = encode.data()[i] != 0;
+        item.way = static_cast<ExportItem::Way>(way.data()[i]);
+        item.pieces = std::move(pieces[i]);
         fits = fits && item.place.file >= Place::kAbsent && item.place.file < static_cast<std::int64_t>(num_files) &&
                item.place.offset >= 0 && item.place.length >= 0 && item.metadata_length >= 0;
     }
@@ -58,9 +59,11 @@ std::vector<ExportItem> items_of(const std::vector<nb::bytes>& names, const std:
 
 std::shared_ptr<ExportPlan> new_plan(const FilesHandle& handle, const std::vector<nb::bytes>& names,
                                      const std::vector<nb::bytes>& texts, const ItemColumns& columns,
-                                     const std::string& codec, ParameterList parameters) {
-    return std::make_shared<ExportPlan>(ExportPlan{handle.files, items_of(names, texts, columns, handle.files->size()),
-                                                   &codec_named(codec), Parameters(std::move(parameters))});
+                                     const PieceColumns& pieces, const std::string& codec, ParameterList parameters) {
+    std::vector<ExportItem> items =
+        items_of(names, texts, columns, pieces_of(pieces, names.size()), handle.files->size());
+    return std::make_shared<ExportPlan>(
+        ExportPlan{handle.files, std::move(items), &codec_named(codec), Parameters(std::move(parameters))});
 }
 
 }  // namespace
@@ -68,7 +71,7 @@ std::shared_ptr<ExportPlan> new_plan(const FilesHandle& handle, const std::vecto
 void register_export(nb::module_& module) {
     nb::class_<ExportPlan>(module, "ExportPlan")
         .def(nb::new_(&new_plan), nb::arg("files"), nb::arg("names"), nb::arg("texts"), nb::arg("columns"),
-             nb::arg("codec"), nb::arg("parameters"));
+             nb::arg("pieces"), nb::arg("codec"), nb::arg("parameters"));
     nb::class_<Exporting>(module, "Exporting")
         .def_ro("job", &Exporting::job)
         .def_prop_ro("num_bytes", [](const Exporting& exporting) { return exporting.counters->num_bytes(); })

@@ -141,14 +141,16 @@ using CheckColumns =
                std::tuple<Column<std::int32_t>, Column<std::int32_t>, Column<std::uint8_t>, Column<std::uint8_t>>,
                std::vector<nb::bytes>>;
 
-Checking check_images(ThreadPool& pool, const FilesHandle& handle, const CheckColumns& columns, bool palette_indices,
-                      bool decode) {
+Checking check_images(ThreadPool& pool, const FilesHandle& handle, const CheckColumns& columns,
+                      const PieceColumns& piece_columns, bool palette_indices, bool decode) {
     const auto& [place_columns, numbers, shape, hashes] = columns;
     const std::vector<Place> places = places_of(place_columns, hashes.size(), handle.files->size());
+    std::vector<Pieces> pieces = pieces_of(piece_columns, places.size());
     std::vector<Expected> images(places.size());
     for (std::size_t i = 0; i < images.size(); ++i) {
         Expected& image = images[i];
         image.place = places[i];
+        image.pieces = std::move(pieces[i]);
         image.metadata_length = static_cast<std::uint32_t>(numbers.first.data()[i]);
         image.checksum = numbers.second.data()[i];
         image.shape = {static_cast<std::uint32_t>(std::get<1>(shape).data()[i]),
@@ -199,7 +201,7 @@ void register_records(nb::module_& module) {
     module.def("store_image", &store_one, nb::arg("data"), nb::arg("target"),
                nb::sig("def store_image(data: penstock.types.Buffer, target: Target) -> tuple[bytes, int]"));
     module.def("inspect_sources", &inspect_sources, nb::arg("pool"), nb::arg("files"), nb::arg("places"));
-    module.def("check_images", &check_images, nb::arg("pool"), nb::arg("files"), nb::arg("columns"),
+    module.def("check_images", &check_images, nb::arg("pool"), nb::arg("files"), nb::arg("columns"), nb::arg("pieces"),
                nb::arg("palette_indices"), nb::arg("decode"));
     module.def("pixel_hash", &pixel_hash, nb::arg("pixels"),
                nb::sig("def pixel_hash(pixels: penstock.types.Pixels) -> bytes"));

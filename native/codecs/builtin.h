@@ -8,6 +8,7 @@ namespace penstock {
 const Codec& bmp_codec() noexcept;
 const Codec& jpeg_codec() noexcept;
 const Codec& l3_codec() noexcept;
+const Codec& pjpeg_codec() noexcept;
 const Codec& png_codec() noexcept;
 const Codec& pnm_codec() noexcept;
 const Codec& raw_codec() noexcept;

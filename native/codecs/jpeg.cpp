@@ -25,24 +25,14 @@ class JpegCodec final : public Codec {
         return data.size() >= 3 && data[0] == 0xFF && data[1] == 0xD8 && data[2] == 0xFF;
     }
 
-    ImageInfo inspect(ByteView data) const override {
-        const jpeg::Header header = jpeg::read_header(data);
-        ImageInfo info;
-        info.shape = {header.height, header.width, static_cast<std::uint8_t>(header.num_components == 1 ? 1 : 3), 1};
-        info.depth = 8;
-        info.orientation = header.orientation;
-        info.lossless = false;
-        info.color = color_name(header.color);
-        info.variant = header.progressive ? "progressive" : "baseline";
-        return info;
-    }
+    ImageInfo inspect(ByteView data) const override { return jpeg::inspect(data); }
 
     bool can_scale(std::uint32_t scale) const noexcept override {
         return scale == 1 || scale == 2 || scale == 4 || scale == 8;
     }
 
     void decode(ByteView data, const ImageInfo& info, const DecodeOptions& options, ImageView out) const override {
-        jpeg::decode(data, info, options, out);
+        jpeg::decode(data, info, options, jpeg::Scans::all, out);
     }
 
     ByteBuffer encode(ConstImageView pixels, const Parameters& parameters) const override {
@@ -51,6 +41,18 @@ class JpegCodec final : public Codec {
 };
 
 }  // namespace
+
+ImageInfo jpeg::inspect(ByteView data) {
+    const Header header = read_header(data);
+    ImageInfo info;
+    info.shape = {header.height, header.width, static_cast<std::uint8_t>(header.num_components == 1 ? 1 : 3), 1};
+    info.depth = 8;
+    info.orientation = header.orientation;
+    info.lossless = false;
+    info.color = color_name(header.color);
+    info.variant = header.progressive ? "progressive" : "baseline";
+    return info;
+}
 
 const Codec& jpeg_codec() noexcept {
     static const JpegCodec codec;

@@ -40,7 +40,7 @@ bool is_subsampled_down(const jpeg_decompress_struct& info) {
 // Smoothing fills in coefficients that a progressive file never sent, from blocks all around: those files, which are
 // not complete, are decoded whole.
 bool will_be_smoothed(const jpeg_decompress_struct& info) {
-    if (!info.progressive_mode || info.coef_bits == nullptr) return false;
+    if (!info.do_block_smoothing || !info.progressive_mode || info.coef_bits == nullptr) return false;
     for (int i = 0; i < info.num_components; ++i) {
         for (int k = 1; k < DCTSIZE2; ++k) {
             if (info.coef_bits[i][k] != 0) return true;
@@ -169,14 +169,15 @@ DecodeCounters count_units(const jpeg_decompress_struct& info, const Window& win
 
 }  // namespace
 
-void decode(ByteView data, const ImageInfo& seen, const DecodeOptions& options, ImageView out) {
+void decode(ByteView data, const ImageInfo& seen, const DecodeOptions& options, Scans scans, ImageView out) {
     Decompressor decompressor(data);
     jpeg_decompress_struct& info = decompressor.info();
     decompressor.read_header();
     check_agreement(info, seen);
     set_output(info, options);
+    if (scans == Scans::any) info.do_block_smoothing = FALSE;
     decompressor.run([&] { jpeg_start_decompress(&info); });
-    if (jpeg_has_multiple_scans(&info)) decompressor.check_complete();
+    if (scans == Scans::all && jpeg_has_multiple_scans(&info)) decompressor.check_complete();
 
     const Region region = options.region.value_or(Region{0, 0, info.output_height, info.output_width});
     Window window = window_for(info, region);

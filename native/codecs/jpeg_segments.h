@@ -57,6 +57,8 @@ class MarkerWalk {
     [[nodiscard]] Segment next();
 
     [[nodiscard]] std::size_t position() const noexcept { return position_; }
+    /// Goes on from a later byte: behind entropy-coded data, which is no segment.
+    void move_to(std::size_t position) noexcept { position_ = position; }
 
   private:
     std::uint8_t next_marker();

@@ -1,16 +1,19 @@
 // Lossless transcoding: coefficients are moved, never computed.
+#include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "codecs/decode.h"
 #include "codecs/jpeg.h"
 #include "codecs/jpeg_library.h"
+#include "codecs/jpeg_scans.h"
+#include "codecs/jpeg_segments.h"
 #include "codecs/table.h"
 
 namespace penstock::jpeg {
 
 namespace {
 
-constexpr int kApp2 = JPEG_APP0 + 2;
 constexpr unsigned kWholeSegment = 0xFFFF;
 
 void keep_segments(jpeg_decompress_struct& source) {
@@ -23,10 +26,30 @@ bool is_stale(const jpeg_marker_struct& segment) {
     return segment.marker == kApp2 && segment.data_length >= 4 && std::memcmp(segment.data, "MPF\0", 4) == 0;
 }
 
-void write_segments(jpeg_compress_struct& target, const jpeg_decompress_struct& source) {
+bool starts_with(const jpeg_marker_struct& segment, const char* name, unsigned length) {
+    return segment.data_length >= length && std::memcmp(segment.data, name, length) == 0;
+}
+
+// Segments that a decoder must have seen before the first scan.
+bool tells_colors(const jpeg_marker_struct& segment) {
+    return (segment.marker == JPEG_APP0 && starts_with(segment, "JFIF\0", 5)) ||
+           (segment.marker == JPEG_APP0 + 14 && starts_with(segment, "Adobe", 5));
+}
+
+void write_segments(jpeg_compress_struct& target, const jpeg_decompress_struct& source, SegmentOrder order) {
     for (const jpeg_marker_struct* segment = source.marker_list; segment != nullptr; segment = segment->next) {
-        if (is_stale(*segment)) continue;
+        if (is_stale(*segment) || (order == SegmentOrder::behind && !tells_colors(*segment))) continue;
         jpeg_write_marker(&target, segment->marker, segment->data, segment->data_length);
+    }
+}
+
+void append_segments(ByteBuffer& out, const jpeg_decompress_struct& source) {
+    for (const jpeg_marker_struct* segment = source.marker_list; segment != nullptr; segment = segment->next) {
+        if (is_stale(*segment) || tells_colors(*segment)) continue;
+        const unsigned length = segment->data_length + 2;
+        const JOCTET head[4] = {0xFF, segment->marker, static_cast<JOCTET>(length >> 8), static_cast<JOCTET>(length)};
+        out.append(head, sizeof head);
+        out.append(segment->data, segment->data_length);
     }
 }
 
@@ -41,7 +64,7 @@ void set_coding(jpeg_compress_struct& target, const Parameters& parameters) {
 
 }  // namespace
 
-ByteBuffer transcode(ByteView data, const Parameters& parameters, std::uint64_t max_pixels) {
+ByteBuffer transcode(ByteView data, const Parameters& parameters, std::uint64_t max_pixels, SegmentOrder order) {
     (void)inspect_image(*find_codec("jpeg"), data, max_pixels);
     Decompressor decompressor(data);
     jpeg_decompress_struct& source = decompressor.info();
@@ -57,10 +80,29 @@ ByteBuffer transcode(ByteView data, const Parameters& parameters, std::uint64_t 
         jpeg_copy_critical_parameters(&source, &target);
         set_coding(target, parameters);
         jpeg_write_coefficients(&target, coefficients);
-        write_segments(target, source);
+        write_segments(target, source, order);
         jpeg_finish_compress(&target);
     });
-    return compressor.take();
+    ByteBuffer coded = compressor.take();
+    if (order == SegmentOrder::behind) append_segments(coded, source);
+    return coded;
+}
+
+ByteBuffer with_segments_in_front(ByteView data) {
+    MarkerWalk walk(data);
+    std::size_t place = walk.position();
+    for (;;) {
+        const Segment segment = walk.next();
+        if (segment.marker != kApp0 && segment.marker != kApp14) break;
+        place = walk.position();
+    }
+    const std::vector<std::size_t> scans = scan_ends(data);
+    const std::size_t end = scans.empty() ? data.size() : std::min(scans.back() + 2, data.size());
+    ByteBuffer file;
+    file.append(data.data(), place);
+    file.append(data.data() + end, data.size() - end);
+    file.append(data.data() + place, end - place);
+    return file;
 }
 
 }  // namespace penstock::jpeg

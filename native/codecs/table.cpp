@@ -12,6 +12,7 @@ std::span<const Codec* const> all_codecs() noexcept {
         &bmp_codec(),
         &jpeg_codec(),
         &l3_codec(),
+        &pjpeg_codec(),
         &png_codec(),
         &pnm_codec(),
         &raw_codec(),

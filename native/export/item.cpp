@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "codecs/decode.h"
 #include "codecs/embed.h"
+#include "codecs/jpeg.h"
 #include "codecs/table.h"
 
 namespace penstock {
@@ -29,17 +30,19 @@ ByteBuffer encode_anew(ByteView stored, const ExportPlan& plan) {
 ByteBuffer make_image(const ExportPlan& plan, const ExportItem& item, ExportCounters& counters) {
     Place place = item.place;  // its checksum is of the image alone, without the metadata that is read with it
     place.length += item.metadata_length;
-    ByteBuffer stored = plan.files->read(place);
+    ByteBuffer stored = plan.files->read(place, item.pieces);
     const ByteView bytes = stored.view().first(static_cast<std::size_t>(item.place.length));
     if (crc32c(bytes) != item.checksum) {
         throw Error(ErrorCode::checksum, "the stored bytes do not match their checksum", "",
                     "the dataset is damaged: restore it, or find all damage with `penstock verify`");
     }
-    ByteBuffer encoded;
-    if (item.encode) encoded = encode_anew(bytes, plan);
-    if (item.metadata_length == 0) return item.encode ? std::move(encoded) : std::move(stored);
+    ByteBuffer made;
+    const bool is_made = item.way != ExportItem::Way::as_stored;
+    if (item.way == ExportItem::Way::encode) made = encode_anew(bytes, plan);
+    if (item.way == ExportItem::Way::as_jpeg) made = jpeg::with_segments_in_front(bytes);
+    if (item.metadata_length == 0) return is_made ? std::move(made) : std::move(stored);
     std::vector<std::string> dropped;
-    ByteBuffer whole = embed_metadata(item.encode ? encoded.view() : bytes,
+    ByteBuffer whole = embed_metadata(is_made ? made.view() : bytes,
                                       read_metadata_block(stored.view().subspan(bytes.size())), dropped);
     counters.count_dropped(dropped);
     return whole;

@@ -22,7 +22,10 @@ struct ExportItem {
     Place place;                 ///< of the stored bytes; metadata follows them directly
     std::uint32_t checksum = 0;  ///< CRC-32C of the stored bytes
     std::int64_t metadata_length = 0;
-    bool encode = false;  ///< decode the stored bytes, and encode them as the export's format
+    enum class Way : std::uint8_t { as_stored = 0, encode = 1, as_jpeg = 2 };
+    Way way =
+        Way::as_stored;  ///< `encode`: pixels as the export's format; `as_jpeg`: a `pjpeg` as other programs read it
+    Pieces pieces;       ///< if the image stands in a block
 };
 
 /// Items, and the format of those that are encoded.

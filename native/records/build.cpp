@@ -16,6 +16,8 @@ namespace {
 
 // How many samples per thread may be finished before the one in front of them is.
 constexpr std::size_t kSamplesAhead = 4;
+// Of a block: spec/dataset.md, "Blocks".
+constexpr std::size_t kBlockRecords = 64;
 
 // Errors of a source, which a build may pass over; those of our own memory and threads it may not.
 bool is_source_error(ErrorCode code) {
@@ -77,6 +79,8 @@ class Converter {
 Building start_build(ThreadPool& pool, ShardBuild build) {
     auto counters = std::make_shared<BuildCounters>();
     const std::size_t num_samples = build.ids.size();
+    const Codec* codec = build.fields.front().target.codec;
+    if (codec != nullptr && codec->name() == "pjpeg") build.names.block_records = kBlockRecords;
     auto series = std::make_shared<ShardSeries>(build.names, counters);
     auto converter = std::make_shared<const Converter>(std::move(build), counters);
     std::shared_ptr<Job> job = run_ordered<Record>(

@@ -28,6 +28,7 @@ struct ShardNames {
     std::string stem;                ///< "weir-fast" gives weir-fast-00000.shard
     std::uint32_t first_number = 0;  ///< of the first shard to write
     std::uint64_t shard_bytes = 0;   ///< a shard ends before it would exceed this, unless it holds one record only
+    std::size_t block_records = 0;   ///< records that are interleaved piece by piece; 0: each is written whole
     std::array<std::uint8_t, 16> identity{};
     Durability durability = Durability::power_cut;
 };

@@ -47,7 +47,7 @@ std::string problem_of(const SourceFiles& files, const Expected& expected, bool 
     try {
         Place place = expected.place;
         place.length += expected.metadata_length;
-        const ByteBuffer bytes = files.read(place);
+        const ByteBuffer bytes = files.read(place, expected.pieces);
         const ByteView data = bytes.view().first(static_cast<std::size_t>(expected.place.length));
         if (crc32c(data) != expected.checksum) return "its bytes do not match their checksum";
         const std::string problem = problem_of_metadata(bytes.view().subspan(data.size()));

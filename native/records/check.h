@@ -22,6 +22,7 @@ struct Expected {
     PixelShape shape;
     bool has_pixels = false;
     bool palette_indices = false;
+    Pieces pieces;
     std::array<std::uint8_t, 16> pixels{};
 };
 

@@ -36,7 +36,7 @@ std::string lines_of(const ShardNotes& notes) {
 ByteBuffer serialise(const ShardNotes& notes) {
     const std::string lines = lines_of(notes);
     ByteBuffer out;
-    out.append("PENROWS1", 8);
+    out.append("PENROWS2", 8);
     append(out, notes.num_samples);
     append(out, notes.shard_bytes);
     append(out, static_cast<std::uint32_t>(notes.rows.size()));
@@ -44,6 +44,7 @@ ByteBuffer serialise(const ShardNotes& notes) {
     append(out, notes.shard_checksum);
     append(out, static_cast<std::uint32_t>(lines.size()));
     out.append(notes.rows.data(), notes.rows.size() * sizeof(Row));
+    out.append(notes.pieces.data(), notes.pieces.size() * sizeof(Piece));
     out.append(lines.data(), lines.size());
     append(out, crc32c(out.view()));
     return out;

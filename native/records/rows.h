@@ -30,9 +30,18 @@ struct Row {
     std::uint8_t bits = 0;
     std::uint8_t orientation = 1;
     std::uint8_t has_pixels = 0;
-    std::uint8_t unused = 0;
+    std::uint8_t num_pieces = 0;  ///< 0: whole
 };
 static_assert(sizeof(Row) == 72);
+
+/// A piece of an image that stands in a block.
+struct Piece {
+    std::int64_t offset = 0;
+    std::int64_t length = 0;
+    std::uint32_t checksum = 0;
+    std::uint32_t unused = 0;
+};
+static_assert(sizeof(Piece) == 24);
 
 /// A sample that was left out, and why.
 struct Skip {
@@ -47,6 +56,7 @@ struct ShardNotes {
     std::uint64_t shard_bytes = 0;
     std::uint32_t shard_checksum = 0;
     std::vector<Row> rows;
+    std::vector<Piece> pieces;  ///< of the rows that have any, in their order
     std::vector<Skip> skips;
     std::map<std::string, std::uint64_t> metadata_kept;
     std::map<std::string, std::uint64_t> metadata_dropped;
@@ -54,11 +64,13 @@ struct ShardNotes {
 
 /// The content of a work file:
 ///
-///    0  8  "PENROWS1"            32  4  CRC-32C of the shard
+///    0  8  "PENROWS2"            32  4  CRC-32C of the shard
 ///    8  8  samples consumed      36  4  bytes of the notes
 ///   16  8  bytes of the shard    40  …  rows, 72 bytes each
 ///   24  4  rows                       …  notes: lines "kept TAG COUNT", "dropped TAG COUNT", "skipped ID REASON"
 ///   28  4  records                    4  CRC-32C of everything before
+///
+/// and between rows and notes the pieces, 24 bytes each.
 [[nodiscard]] ByteBuffer serialise(const ShardNotes& notes);
 
 }  // namespace penstock

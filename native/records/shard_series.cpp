@@ -1,5 +1,6 @@
 #include "records/shard_series.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <utility>
@@ -13,15 +14,17 @@ namespace {
 
 constexpr std::uint16_t kVersion = 1;
 constexpr std::uint16_t kKindRecords = 1;
+constexpr std::uint16_t kKindBlocks = 2;
 constexpr std::size_t kHeaderBytes = 64;
 
 // spec/dataset.md, "Shard".
 std::array<std::uint8_t, kHeaderBytes> shard_header(const ShardNames& names, std::uint32_t number) {
     std::array<std::uint8_t, kHeaderBytes> header{};
     const std::uint32_t alignment = kShardAlignment;
+    const std::uint16_t kind = names.block_records == 0 ? kKindRecords : kKindBlocks;
     std::memcpy(&header[0], "PENSHARD", 8);
     std::memcpy(&header[8], &kVersion, 2);
-    std::memcpy(&header[10], &kKindRecords, 2);
+    std::memcpy(&header[10], &kind, 2);
     std::memcpy(&header[12], &alignment, 4);
     std::memcpy(&header[16], names.identity.data(), names.identity.size());
     std::memcpy(&header[32], &number, 4);
@@ -64,37 +67,91 @@ ShardSeries::ShardSeries(ShardNames names, std::shared_ptr<BuildCounters> counte
     : names_(std::move(names)), counters_(std::move(counters)), number_(names_.first_number) {}
 
 void ShardSeries::add(Record record) {
-    const bool is_skipped = record.fields.empty();
-    if (open_ != nullptr && !is_skipped && open_->notes.num_records != 0 &&
-        open_->file.size() + stored_bytes(record) > names_.shard_bytes) {
+    if (!record.fields.empty()) ++num_waiting_;
+    waiting_.push_back(std::move(record));
+    if (names_.block_records == 0 || num_waiting_ == names_.block_records) write_waiting();
+}
+
+void ShardSeries::write_waiting() {
+    std::uint64_t bytes = 0;
+    for (const Record& record : waiting_) bytes += stored_bytes(record);
+    if (open_ != nullptr && num_waiting_ != 0 && open_->notes.num_records != 0 &&
+        open_->file.size() + bytes > names_.shard_bytes) {
         end();
     }
     if (open_ == nullptr) begin();
-    ++open_->notes.num_samples;
-    if (is_skipped) {
-        open_->notes.skips.push_back({record.id, std::move(record.problem)});
-    } else {
-        append(record);
+    open_->notes.num_samples += waiting_.size();
+    std::vector<Record> records;
+    for (Record& record : waiting_) {
+        if (record.fields.empty()) {
+            open_->notes.skips.push_back({record.id, std::move(record.problem)});
+        } else {
+            records.push_back(std::move(record));
+        }
     }
+    waiting_.clear();
+    num_waiting_ = 0;
+    if (names_.block_records != 0) {
+        append_block(records);
+    } else {
+        for (const Record& record : records) append(record);
+    }
+    open_->notes.num_records += records.size();
 }
 
 void ShardSeries::append(const Record& record) {
+    for (std::size_t i = 0; i < record.fields.size(); ++i) append_whole(record.fields[i], record.id, i);
+}
+
+// All first pieces, all second pieces…; metadata behind an image's last piece; then the other fields, record by record.
+void ShardSeries::append_block(const std::vector<Record>& records) {
     ShardNotes& notes = open_->notes;
-    for (std::size_t i = 0; i < record.fields.size(); ++i) {
-        const StoredImage& image = record.fields[i];
-        if (image.codec == nullptr) continue;
-        open_->file.pad_to(kShardAlignment);
-        notes.rows.push_back(row_of(image, record.id, i, open_->file.size()));
-        open_->file.append(image.bytes.view());
-        open_->file.append(image.metadata.view());
-        for (const std::string& tag : image.metadata_kept) ++notes.metadata_kept[tag];
-        for (const std::string& tag : image.metadata_dropped) ++notes.metadata_dropped[tag];
-        counters_->stored_bytes.fetch_add(image.bytes.size() + image.metadata.size(), std::memory_order_relaxed);
+    std::size_t num_pieces = 0;
+    for (const Record& record : records) num_pieces = std::max(num_pieces, record.fields.front().pieces.size());
+    std::vector<std::vector<Piece>> pieces(records.size());
+    std::vector<std::size_t> done(records.size(), 0);
+    open_->file.pad_to(kShardAlignment);
+    for (std::size_t number = 0; number < num_pieces; ++number) {
+        for (std::size_t i = 0; i < records.size(); ++i) {
+            const StoredImage& image = records[i].fields.front();
+            const std::size_t length = number < image.pieces.size() ? image.pieces[number] : 0;
+            const ByteView bytes = image.bytes.view().subspan(done[i], length);
+            pieces[i].push_back(
+                {static_cast<std::int64_t>(open_->file.size()), static_cast<std::int64_t>(length), crc32c(bytes), 0});
+            open_->file.append(bytes);
+            done[i] += length;
+            if (number + 1 == num_pieces) open_->file.append(image.metadata.view());
+        }
     }
-    ++notes.num_records;
+    for (std::size_t i = 0; i < records.size(); ++i) {
+        const StoredImage& image = records[i].fields.front();
+        notes.rows.push_back(row_of(image, records[i].id, 0, static_cast<std::uint64_t>(pieces[i].front().offset)));
+        notes.rows.back().num_pieces = static_cast<std::uint8_t>(num_pieces);
+        notes.pieces.insert(notes.pieces.end(), pieces[i].begin(), pieces[i].end());
+        note(image);
+        for (std::size_t field = 1; field < records[i].fields.size(); ++field) {
+            append_whole(records[i].fields[field], records[i].id, field);
+        }
+    }
+}
+
+void ShardSeries::append_whole(const StoredImage& image, std::int64_t id, std::size_t field) {
+    if (image.codec == nullptr) return;
+    open_->file.pad_to(kShardAlignment);
+    open_->notes.rows.push_back(row_of(image, id, field, open_->file.size()));
+    open_->file.append(image.bytes.view());
+    open_->file.append(image.metadata.view());
+    note(image);
+}
+
+void ShardSeries::note(const StoredImage& image) {
+    for (const std::string& tag : image.metadata_kept) ++open_->notes.metadata_kept[tag];
+    for (const std::string& tag : image.metadata_dropped) ++open_->notes.metadata_dropped[tag];
+    counters_->stored_bytes.fetch_add(image.bytes.size() + image.metadata.size(), std::memory_order_relaxed);
 }
 
 void ShardSeries::finish() {
+    if (!waiting_.empty()) write_waiting();
     if (open_ != nullptr) end();
     wait_for_publishing();
 }

@@ -29,6 +29,7 @@ class ShardSeries {
   public:
     ShardSeries(ShardNames names, std::shared_ptr<BuildCounters> counters);
 
+    /// Records of a block wait until it is whole.
     void add(Record record);
     /// Call it once, after the last record: when it returns everything is on disk.
     void finish();
@@ -43,14 +44,20 @@ class ShardSeries {
     [[nodiscard]] std::string name(std::uint32_t number, const char* extension) const;
     void begin();
     void end();
+    void write_waiting();
     void append(const Record& record);
+    void append_block(const std::vector<Record>& records);
+    void append_whole(const StoredImage& image, std::int64_t id, std::size_t field);
+    void note(const StoredImage& image);
     void wait_for_publishing();
 
     ShardNames names_;
     std::shared_ptr<BuildCounters> counters_;
     std::uint32_t number_;
-    std::shared_ptr<Open> open_;  // null between shards
-    ThreadPool publisher_{1};     // waits for the disk, so that no converting thread does
+    std::vector<Record> waiting_;  // of the next block, those left out included
+    std::size_t num_waiting_ = 0;  // those left out not counted
+    std::shared_ptr<Open> open_;   // null between shards
+    ThreadPool publisher_{1};      // waits for the disk, so that no converting thread does
     std::shared_ptr<Job> publishing_;
 };
 

@@ -49,6 +49,22 @@ ByteBuffer SourceFiles::read(const Place& place) const {
     return bytes;
 }
 
+ByteBuffer SourceFiles::read(const Place& place, const Pieces& pieces) const {
+    if (pieces.empty()) return read(place);
+    ByteBuffer whole;
+    for (const auto& [offset, length] : pieces) {
+        const ByteBuffer piece = read({place.file, offset, length, Place::kUnknown});
+        whole.append(piece.data(), piece.size());
+    }
+    const std::int64_t rest = place.length - static_cast<std::int64_t>(whole.size());
+    if (rest > 0) {
+        const auto& [offset, length] = pieces.back();
+        const ByteBuffer behind = read({place.file, offset + length, rest, Place::kUnknown});
+        whole.append(behind.data(), behind.size());
+    }
+    return whole;
+}
+
 ByteBuffer SourceFiles::read_head(const Place& place, std::int64_t max_bytes) const {
     const std::int64_t wanted = place.length == Place::kWhole ? max_bytes : std::min(place.length, max_bytes);
     ByteBuffer bytes(static_cast<std::size_t>(wanted));

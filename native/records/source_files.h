@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/buffer.h"
@@ -24,6 +25,9 @@ struct Place {
     std::int64_t checksum = kUnknown;  ///< CRC-32C of the bytes, where somebody noted it
 };
 
+/// Offsets and lengths of the pieces of an image, in their order; empty if it is in one piece.
+using Pieces = std::vector<std::pair<std::int64_t, std::int64_t>>;
+
 /// A table of paths. Few files are kept open, many are opened as they are needed. Safe from many threads.
 class SourceFiles {
   public:
@@ -32,6 +36,10 @@ class SourceFiles {
     /// The bytes at a place. Throws `open_failed` or `read_failed`, `truncated` if the file ends before its end, and
     /// `checksum` if the bytes are not those that it speaks of.
     [[nodiscard]] ByteBuffer read(const Place& place) const;
+
+    /// The bytes of an image in pieces; those that `place` is longer than they are stand behind the last one. The place
+    /// alone, if there are none.
+    [[nodiscard]] ByteBuffer read(const Place& place, const Pieces& pieces) const;
 
     /// The first bytes at a place, at most `max_bytes`; fewer if the file has fewer.
     [[nodiscard]] ByteBuffer read_head(const Place& place, std::int64_t max_bytes) const;

@@ -8,6 +8,7 @@
 #include "codecs/decode.h"
 #include "codecs/jpeg.h"
 #include "codecs/jpeg_quality.h"
+#include "codecs/jpeg_scans.h"
 #include "codecs/metadata.h"
 #include "codecs/png_chunks.h"
 #include "codecs/table.h"
@@ -54,21 +55,28 @@ void check_kept(const Codec& codec, ByteView data) {
     }
 }
 
+const Parameters kProgressive(std::vector<std::pair<std::string, std::string>>{{"progressive", "true"}});
+
+bool is_progressive(const Target& target) { return target.codec != nullptr && target.codec->name() == "pjpeg"; }
+
 bool is_wanted_already(const Codec& codec, const ImageInfo& info, ByteView data, const Target& target) {
     if (!(limited(info.shape, target.limit) == info.shape)) return false;
     if (target.codec == nullptr) return true;
-    if (&codec != target.codec) return false;
+    if (&codec != target.codec && !(codec.name() == "jpeg" && is_progressive(target))) return false;
     if (codec.name() == "jpeg") return jpeg::is_at_most(data, target.keep_quality);
     return target.keep_variant == "*" || (!target.keep_variant.empty() && target.keep_variant == info.variant);
 }
 
 void transcode(const Target& target, std::uint64_t max_pixels, StoredImage& image) {
-    ByteBuffer coded = jpeg::transcode(image.bytes.view(), target.parameters, max_pixels);
+    ByteBuffer coded = is_progressive(target)
+                           ? jpeg::transcode(image.bytes.view(), kProgressive, max_pixels, jpeg::SegmentOrder::behind)
+                           : jpeg::transcode(image.bytes.view(), target.parameters, max_pixels);
     if (target.check) {
         const OwnedImage pixels = decode_whole(*image.codec, image.bytes.view(), false, max_pixels);
         check_equal(pixels, *image.codec, coded.view(), max_pixels);
     }
     image.bytes = std::move(coded);
+    image.codec = target.codec;
     image.origin = Origin::transcoded;
 }
 
@@ -116,6 +124,9 @@ StoredImage store_image(ByteBuffer source, const Target& target, std::uint64_t m
         }
     } else {
         encode(target, max_pixels, image);
+    }
+    if (is_progressive(target)) {
+        image.pieces = jpeg::ScanGroups(target.parameters.text("groups", "all")).piece_lengths(image.bytes.view());
     }
     image.checksum = crc32c(image.bytes.view());
     return image;

@@ -40,7 +40,8 @@ struct StoredImage {
     Origin origin = Origin::kept;
     const Codec* codec = nullptr;
     bool has_pixels = false;
-    PixelHash pixels{};  ///< of the source, if `has_pixels`
+    PixelHash pixels{};               ///< of the source, if `has_pixels`
+    std::vector<std::size_t> pieces;  ///< lengths into which a block may cut `bytes`; empty: it is stored whole
 };
 
 /// Turns the source's bytes into what `target` wants. Throws as decodes and encodes do, and `corrupt` if a format that

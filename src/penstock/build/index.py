@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from penstock.build.rows import ROW, ShardNotes
+from penstock.build.rows import PIECE, ROW, ShardNotes
 from penstock.records.index import NUMBERS
 
 if TYPE_CHECKING:
@@ -45,6 +45,8 @@ class Rows:
         numbers[self.kept] = np.arange(len(self.kept))
         self.rows: npt.NDArray[Any] = np.concatenate([shard.notes.rows for shard in shards] or [np.empty(0, ROW)])
         self.ids = numbers[self.rows["id"]]
+        self.pieces: npt.NDArray[Any] = np.concatenate([shard.notes.pieces for shard in shards] or [np.empty(0, PIECE)])
+        self._first_piece = np.cumsum(self.rows["num_pieces"], dtype=np.int64) - self.rows["num_pieces"]
         counts = [len(shard.notes.rows) for shard in shards]
         self.shard = np.repeat(np.arange(len(shards), dtype=np.int32), counts)
 
@@ -52,6 +54,11 @@ class Rows:
         """Rows, ids and shards of one image field."""
         chosen = self.rows["field"] == number
         return self.rows[chosen], self.ids[chosen], self.shard[chosen]
+
+    def first_pieces(self, number: int) -> npt.NDArray[np.int64]:
+        """Where in `pieces` those of each row of a field begin."""
+        first: npt.NDArray[np.int64] = self._first_piece[self.rows["field"] == number]
+        return first
 
 
 def index_table(
@@ -116,7 +123,7 @@ def _field_columns(
     columns.update({name: spread(own[name], dtype) for name, dtype in NUMBERS.items()})
     columns["kept"] = spread(own["origin"] == 0, bool)
     columns["pixels"] = _pixels(own, ids, count)
-    columns["segments"] = pa.nulls(count, pa.list_(pa.int64()))
+    columns.update(_segments(rows, number, count))
     return columns
 
 
@@ -132,6 +139,25 @@ def _formats(
         return names, of_shard[shard]
     codecs, codes = np.unique(own["codec"], return_inverse=True)
     return [codec.decode("ascii") for codec in codecs], codes.astype(np.int32)
+
+
+def _segments(rows: Rows, number: int, count: int) -> dict[str, pa.Array]:
+    """Where the pieces of images in blocks are, and their checksums; those only if there is such an image."""
+    import pyarrow as pa
+
+    own, ids, _ = rows.of_field(number)
+    counts, first = np.zeros(count, np.int64), np.zeros(count, np.int64)
+    counts[ids], first[ids] = own["num_pieces"], rows.first_pieces(number)
+    if not counts.any():
+        return {"segments": pa.nulls(count, pa.list_(pa.int64()))}
+    begin = np.concatenate([[0], np.cumsum(counts)])
+    pieces = rows.pieces[np.arange(begin[-1]) + np.repeat(first - begin[:-1], counts)]
+    places = np.stack([pieces["offset"], pieces["length"]], axis=1).reshape(-1)
+    absent = pa.array(counts == 0)
+    return {
+        "segments": pa.ListArray.from_arrays(pa.array(2 * begin, pa.int32()), places, mask=absent),
+        "segment_checksums": pa.ListArray.from_arrays(pa.array(begin, pa.int32()), pieces["checksum"], mask=absent),
+    }
 
 
 def _pixels(own: npt.NDArray[Any], ids: npt.NDArray[np.int64], count: int) -> pa.Array:

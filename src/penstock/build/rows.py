@@ -30,9 +30,11 @@ ROW = np.dtype(
         ("bits", "u1"),
         ("orientation", "u1"),
         ("has_pixels", "u1"),
-        ("unused", "u1"),
+        ("num_pieces", "u1"),
     ]
 )
+PIECE = np.dtype([("offset", "<i8"), ("length", "<i8"), ("checksum", "<u4"), ("unused", "<u4")])
+MAGIC = b"PENROWS2"
 HEADER = struct.Struct("<8sQQIIII")
 ORIGINS = ("kept", "transcoded", "encoded")
 
@@ -47,6 +49,8 @@ class ShardNotes:
     shard_bytes: int
     shard_checksum: int
     rows: npt.NDArray[Any]
+    pieces: npt.NDArray[Any]
+    """Of the rows that have any (`num_pieces`), in their order."""
     metadata_kept: Counter[str]
     metadata_dropped: Counter[str]
     skipped: dict[int, str]
@@ -56,12 +60,15 @@ def read_notes(data: bytes, where: str) -> ShardNotes:
     """Parse a work file; a damaged one is refused."""
     if len(data) < HEADER.size + 4 or _native.crc32c(data[:-4]) != int.from_bytes(data[-4:], "little"):
         raise DatasetError("a work file of the build is damaged", where=where, fix="start over with --force", code=202)
+    if data[: len(MAGIC)] != MAGIC:
+        raise DatasetError("another version began this build", where=where, fix="start over with --force", code=202)
     _, num_samples, shard_bytes, num_rows, num_records, checksum, _ = HEADER.unpack_from(data)
     rows = np.frombuffer(data, ROW, num_rows, HEADER.size)
+    pieces = np.frombuffer(data, PIECE, int(rows["num_pieces"].sum()), HEADER.size + rows.nbytes)
     kept: Counter[str] = Counter()
     dropped: Counter[str] = Counter()
     skipped: dict[int, str] = {}
-    for line in data[HEADER.size + rows.nbytes : -4].decode(errors="backslashreplace").split("\n"):
+    for line in data[HEADER.size + rows.nbytes + pieces.nbytes : -4].decode(errors="backslashreplace").split("\n"):
         kind, _, rest = line.partition(" ")
         if kind == "skipped":
             rank, _, reason = rest.partition(" ")
@@ -69,4 +76,4 @@ def read_notes(data: bytes, where: str) -> ShardNotes:
         elif kind:
             tag, _, count = rest.rpartition(" ")
             (kept if kind == "kept" else dropped)[tag] += int(count)
-    return ShardNotes(num_samples, num_records, shard_bytes, checksum, rows, kept, dropped, skipped)
+    return ShardNotes(num_samples, num_records, shard_bytes, checksum, rows, pieces, kept, dropped, skipped)

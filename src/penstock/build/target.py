@@ -20,7 +20,7 @@ def check_format(format: Format) -> None:
     raise ArgumentError(
         f"a dataset cannot hold '{format}'",
         where="format",
-        fix="choose a codec of Penstock's own that writes: weir, png, jpeg, webp, l3, raw",
+        fix="choose a codec of Penstock's own that writes: weir, png, jpeg, pjpeg, webp, l3, raw",
         code=130,
     )
 
@@ -37,14 +37,14 @@ def keep_target(role: Role, *, check: bool, limit: Limit) -> _native.Target:
 def target_of(format: Format, role: Role, *, check: bool, limit: Limit) -> _native.Target:
     """The bytes in a format: kept where they are in it already, transcoded where no pixel changes, else encoded."""
     exact = find(format.codec).promise(format) is Promise.EXACT
-    is_jpeg = format.codec == "jpeg"
+    is_jpeg = format.codec in ("jpeg", "pjpeg")
     return _native.Target(
         format.codec,
         list(format.parameters),
         exact,
         "" if is_jpeg else _kept_variant(format),
         _kept_quality(format) if is_jpeg else 0,
-        is_jpeg and any(format.get(word) for word in RECODING),
+        format.codec == "pjpeg" or (is_jpeg and any(format.get(word) for word in RECODING)),
         role is Role.MASK,
         check,
         limit,
@@ -54,6 +54,8 @@ def target_of(format: Format, role: Role, *, check: bool, limit: Limit) -> _nati
 
 def _kept_quality(format: Format) -> int:
     """A JPEG of at most this quality is kept; a subsampling that was asked for is not looked for in the source."""
+    if format.codec == "pjpeg":
+        return KEEP_ANY  # its coefficients stay, whatever quality other sources get
     if format.get("subsampling") is not None:
         return 0
     quality = format.get("q")

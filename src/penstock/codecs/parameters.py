@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Protocol
 
 from penstock.errors import ArgumentError
@@ -72,6 +73,33 @@ class Choice:
                 code=130,
             )
         return text
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Ascending whole numbers joined by +, such as `groups=1+2+5+10`, or a word that stands for a list of its own."""
+
+    maximum: int
+    default: str
+    meaning: str
+    word: str
+    bare: tuple[str, ...] = ()
+
+    def canonical(self, key: str, text: str) -> str:
+        """Checked text in its one spelling."""
+        if text == self.word:
+            return text
+        parts = text.split("+")
+        counts = [int(part) for part in parts if part.isascii() and part.isdigit() and len(part) <= 4]
+        ascending = all(one < other for one, other in pairwise(counts))
+        if len(counts) != len(parts) or not ascending or not 1 <= counts[0] <= counts[-1] <= self.maximum:
+            raise ArgumentError(
+                f"{key}={text} is no ascending list of numbers from 1 to {self.maximum}",
+                where="format",
+                fix=f"for example {key}={self.default}, or {key}={self.word}",
+                code=130,
+            )
+        return "+".join(map(str, counts))
 
 
 @dataclass(frozen=True, slots=True)

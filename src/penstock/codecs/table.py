@@ -16,6 +16,7 @@ from penstock.codecs.bmp import BMP
 from penstock.codecs.contract import Codec
 from penstock.codecs.jpeg import JPEG
 from penstock.codecs.l3 import L3
+from penstock.codecs.pjpeg import PJPEG
 from penstock.codecs.png import PNG
 from penstock.codecs.pnm import PNM
 from penstock.codecs.raw import RAW
@@ -31,6 +32,7 @@ BUILTIN: tuple[Codec, ...] = (
     BMP,
     JPEG,
     L3,
+    PJPEG,
     PNG,
     PNM,
     RAW,

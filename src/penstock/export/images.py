@@ -11,8 +11,12 @@ from penstock import _native
 from penstock.codecs import Format, find, parse_format
 from penstock.errors import ArgumentError
 from penstock.records import Dataset, Field
+from penstock.records.index import Segments
 
 SOURCE_ROLE = "source"
+
+AS_STORED, ENCODED, AS_JPEG = 0, 1, 2
+"""Ways back: the stored bytes; pixels, encoded anew; a `pjpeg` with its metadata where other programs look for it."""
 
 
 @dataclass(frozen=True)
@@ -27,11 +31,18 @@ class FieldImages:
     length: npt.NDArray[np.int64]
     checksum: npt.NDArray[np.uint32]
     metadata_length: npt.NDArray[np.int64]
-    encode: npt.NDArray[np.uint8]
-    """1 where pixels are decoded and encoded anew, 0 where the stored bytes are given back."""
+    segments: Segments | None
+    """Of all samples of the dataset, whatever is selected."""
+    ids: npt.NDArray[np.int64]
+    way: npt.NDArray[np.uint8]
+    """AS_STORED, ENCODED or AS_JPEG."""
     codec: npt.NDArray[np.int16]
     """Index into `codecs`: what the exported file will be."""
     codecs: tuple[str, ...]
+
+    def pieces(self, position: int) -> npt.NDArray[np.int64]:
+        """Offset, length, offset, length… of an image that stands in a block; empty if it is in one piece."""
+        return np.empty(0, np.int64) if self.segments is None else self.segments.pieces(int(self.ids[position]))
 
     def endings(self, position: int) -> tuple[str, ...]:
         """Endings that the exported file of a sample may have, the preferred one first."""
@@ -65,21 +76,16 @@ def field_images(dataset: Dataset, target: Format) -> list[FieldImages]:
 
 def _images_of(dataset: Dataset, stored: Field, field: Field, target: Format) -> FieldImages:
     places = dataset.locations(stored.name)
-    if places.segments is not None:
-        raise ArgumentError(
-            f"images of '{field.name}' are stored in pieces, which an export cannot join yet",
-            where=str(dataset.path),
-            fix="build the dataset to another mix first",
-            code=130,
-        )
     ids = dataset.ids
     present = places.shard[ids] >= 0
     kept = dataset.column(f"{stored.name}.kept").fill_null(False).to_numpy(zero_copy_only=False).astype(bool)
     names = tuple(parse_format(text).codec for text in places.formats)
     # A JPEG has no more than its coefficients, and what is in the wanted format already need not be made anew.
-    as_stored = np.array([name in ("jpeg", target.codec) for name in (*names, "")])
+    as_stored = np.array([name in ("jpeg", "pjpeg", target.codec) for name in (*names, "")])
     codec = places.format[ids].astype(np.int16)  # -1, where there is no image, is the last of `as_stored`
     encode = present & ~kept & ~as_stored[codec]
+    progressive = np.array([name == "pjpeg" for name in (*names, "")])
+    way = np.where(encode, ENCODED, np.where(progressive[codec], AS_JPEG, AS_STORED)).astype(np.uint8)
     return FieldImages(
         field.name,
         field.role,
@@ -88,7 +94,9 @@ def _images_of(dataset: Dataset, stored: Field, field: Field, target: Format) ->
         places.length[ids],
         places.checksum[ids],
         places.metadata_length[ids].astype(np.int64),
-        encode.astype(np.uint8),
+        places.segments,
+        ids,
+        way,
         np.where(encode, len(names), codec).astype(np.int16),
         (*names, target.codec),
     )

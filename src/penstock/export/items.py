@@ -45,9 +45,15 @@ class Items:
             self._column("length", np.int64),
             self._column("checksum", np.uint32),
             self._column("metadata_length", np.int64),
-            self._column("encode", np.uint8),
+            self._column("way", np.uint8),
         )
-        return _native.ExportPlan(files, self.names, self.texts, columns, target.codec, list(target.parameters))
+        pieces = self._pieces()
+        return _native.ExportPlan(files, self.names, self.texts, columns, pieces, target.codec, list(target.parameters))
+
+    def _pieces(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        none = np.empty(0, np.int64)
+        found = [none if image is None else image[0].pieces(image[1]) for image in self.images]
+        return np.array([len(pieces) // 2 for pieces in found], np.int64), np.concatenate([none, *found])
 
     def _column(self, name: str, dtype: type, of_texts: int = 0) -> npt.NDArray[Any]:
         values = (of_texts if image is None else getattr(image[0], name)[image[1]] for image in self.images)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from penstock.errors import ArgumentError
 from penstock.export.folder import write_folder
-from penstock.export.images import field_images, image_format
+from penstock.export.images import ENCODED, field_images, image_format
 from penstock.export.webdataset import write_tars
 from penstock.records import Dataset, open_dataset
 from penstock.storage.new_folder import new_folder
@@ -90,7 +90,7 @@ def export(
         layout=chosen.layout,
         num_samples=len(opened),
         num_images=sum(int((field.file >= 0).sum()) for field in fields),
-        num_encoded=sum(int(field.encode.sum()) for field in fields),
+        num_encoded=sum(int((field.way == ENCODED).sum()) for field in fields),
         num_bytes=num_bytes,
         dropped=dict(sorted(dropped.items())),
     )

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from penstock import _native
-from penstock.errors import PenstockError, StorageError
+from penstock.errors import StorageError
 from penstock.records.dataset import Dataset
 from penstock.records.index import Locations
 from penstock.records.manifest import FILE_NAME, Field, FileEntry, checksum_text
@@ -151,8 +151,6 @@ class _Checker:
         """Records against checksums, and pixels against hashes."""
         if len(ids) == 0:
             return []
-        if found.segments is not None:
-            return self._check_pieces(field, found, ids)
         hashes = [value or b"" for value in self.dataset.column(f"{field.name}.pixels").take(ids).to_pylist()]
         checking = _native.check_images(
             self.pool,
@@ -163,6 +161,7 @@ class _Checker:
                 (found.width[ids], found.height[ids], found.channels[ids], found.bits[ids]),
                 hashes,
             ),
+            _pieces(found, ids),
             field.role == "mask",
             decode and field.role != "source",
         )
@@ -177,18 +176,6 @@ class _Checker:
             )
             for place, what in checking.findings.items()
         ]
-
-    def _check_pieces(self, field: Field, found: Locations, ids: Array) -> list[Problem]:
-        """Images in several pieces, one after the other."""
-        problems = []
-        for sample in ids.tolist():
-            try:
-                self.dataset.subset([sample]).read(0, field.name)
-            except PenstockError as error:
-                file = found.shard_files[found.shard[sample]]
-                key = self.dataset.column("key")[sample].as_py()
-                problems.append(Problem(file, error.what, key=key, byte=int(found.offset[sample])))
-        return problems
 
     def name_rest(self, problems: list[Problem], locations: dict[str, Locations]) -> list[Problem]:
         """Where a shard fails and none of its records does, the byte between them."""
@@ -222,18 +209,28 @@ class _Checker:
         job.finish()
 
 
+def _pieces(found: Locations, ids: Array) -> tuple[Array, Array]:
+    """How many pieces each of these images has, and where they are."""
+    if found.segments is None:
+        return np.zeros(len(ids), np.int64), np.empty(0, np.int64)
+    pieces = [found.segments.pieces(sample) for sample in ids.tolist()]
+    return np.diff(found.segments.begin)[ids], np.concatenate([np.empty(0, np.int64), *pieces])
+
+
 def _extents(locations: dict[str, Locations]) -> tuple[Array, Array, Array]:
     """Shard, first byte and end of every piece of every image."""
     shards, begins, ends = [], [], []
     for found in locations.values():
-        if found.segments is None:
-            present = found.shard >= 0
-            shards.append(found.shard[present].astype(np.int64))
-            begins.append(found.offset[present])
-            ends.append((found.offset + found.length + found.metadata_length)[present])
-        else:
-            counts = np.diff(found.segments.begin)
-            shards.append(np.repeat(found.shard, counts).astype(np.int64))
+        whole = found.shard >= 0
+        if found.segments is not None:
+            in_pieces = np.diff(found.segments.begin) > 0
+            whole &= ~in_pieces
+            shards.append(found.shard[found.segments.image].astype(np.int64))
             begins.append(found.segments.offset)
             ends.append(found.segments.offset + found.segments.length)
+            last = found.segments.begin[1:][in_pieces] - 1
+            ends[-1][last] += found.metadata_length[in_pieces]
+        shards.append(found.shard[whole].astype(np.int64))
+        begins.append(found.offset[whole])
+        ends.append((found.offset + found.length + found.metadata_length)[whole])
     return np.concatenate(shards), np.concatenate(begins), np.concatenate(ends)

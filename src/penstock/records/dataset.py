@@ -15,6 +15,7 @@ from penstock import _native
 from penstock.codecs import DecodeOptions, parse_format
 from penstock.codecs.table import find
 from penstock.errors import ArgumentError, DatasetError, PenstockError, StorageError
+from penstock.records.fidelity import check_fidelity, pieces_for, stored_scans
 from penstock.records.index import Index, Locations
 from penstock.records.manifest import FILE_NAME, Field, Manifest, read_manifest
 from penstock.storage import read_file, read_range
@@ -140,9 +141,13 @@ class Dataset:
             )
         return self._copy(chosen)
 
-    def read(self, position: int, field: str = "image") -> bytes:
-        """The stored bytes of an image, checked against their checksum; b"" if the sample has none."""
-        return self._opened.read(self._id_at(position), field)
+    def read(self, position: int, field: str = "image", *, fidelity: int | None = None) -> bytes:
+        """The stored bytes of an image, checked against their checksum; b"" if the sample has none.
+
+        Of an image in a format that stores several (`pjpeg`), `fidelity` is the number of scans, rounded up to the next
+        that is stored; None is all of them. Codec `pjpeg` decodes what has fewer.
+        """
+        return self._opened.read(self._id_at(position), field, check_fidelity(fidelity))
 
     def __len__(self) -> int:
         return self.manifest.num_samples if self._ids is None else len(self._ids)
@@ -226,27 +231,25 @@ class _Opened:
             self._locations[field] = self.index.locations(known[field])
         return self._locations[field]
 
-    def read(self, sample_id: int, field: str) -> bytes:
+    def read(self, sample_id: int, field: str, fidelity: int | None = None) -> bytes:
         found = self.locations(field)
         shard = int(found.shard[sample_id])
         if shard < 0:
             return b""
         place = self.path / found.shard_files[shard]
-        pieces = [(int(found.offset[sample_id]), int(found.length[sample_id]))]
-        segments = found.segments
-        if segments is not None and segments.begin[sample_id] < segments.begin[sample_id + 1]:
-            own = slice(int(segments.begin[sample_id]), int(segments.begin[sample_id + 1]))
-            pieces = list(zip(segments.offset[own].tolist(), segments.length[own].tolist(), strict=True))
-        data = b"".join(read_range(place, offset, length) for offset, length in pieces)
-        if len(data) != found.length[sample_id] or _native.crc32c(data) != found.checksum[sample_id]:
+        joined = []
+        for offset, length, checksum in _pieces(found, sample_id, fidelity):
+            joined.append(read_range(place, offset, length))
+            if len(joined[-1]) == length and _native.crc32c(joined[-1]) == checksum:
+                continue
             key = self.column("key")[sample_id].as_py()
             raise DatasetError(
                 f"the {field} of sample {sample_id} ('{key}') does not match its checksum",
-                where=f"{place}, byte {pieces[0][0]}",
+                where=f"{place}, byte {offset}",
                 fix=f"the shard is damaged: restore it, or find all damage with `penstock verify {self.path}`",
                 code=230,
             )
-        return data
+        return b"".join(joined)
 
     def decode(self, sample_id: int, field: Field) -> Pixels | None:
         data = self.read(sample_id, field.name)
@@ -273,6 +276,17 @@ class _Opened:
             else:
                 sample[field.name] = self.decode(sample_id, field)
         return sample
+
+
+def _pieces(found: Locations, sample_id: int, fidelity: int | None) -> list[tuple[int, int, int]]:
+    """Offset, length and checksum of the pieces that a fidelity takes."""
+    segments = found.segments
+    if segments is None or segments.begin[sample_id] == segments.begin[sample_id + 1]:
+        return [(int(found.offset[sample_id]), int(found.length[sample_id]), int(found.checksum[sample_id]))]
+    own = slice(int(segments.begin[sample_id]), int(segments.begin[sample_id + 1]))
+    columns = (segments.offset[own], segments.length[own], segments.checksum[own])
+    pieces = list(zip(*(column.tolist() for column in columns), strict=True))
+    return pieces[: pieces_for(stored_scans(found.formats[found.format[sample_id]]), fidelity)]
 
 
 def _no_dataset(path: Path, error: StorageError) -> DatasetError:

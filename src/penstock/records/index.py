@@ -66,6 +66,13 @@ class Locations:
     def __len__(self) -> int:
         return len(self.offset)
 
+    def metadata_offset(self, sample_id: int) -> int:
+        """Where an image's metadata begins: directly behind its bytes, or its last piece."""
+        pieces = None if self.segments is None else self.segments.pieces(sample_id)
+        if pieces is None or len(pieces) == 0:
+            return int(self.offset[sample_id] + self.length[sample_id])
+        return int(pieces[-2] + pieces[-1])
+
 
 @dataclass(frozen=True)
 class Segments:
@@ -74,6 +81,17 @@ class Segments:
     begin: npt.NDArray[np.int64]
     offset: npt.NDArray[np.int64]
     length: npt.NDArray[np.int64]
+    checksum: npt.NDArray[np.uint32]
+
+    def pieces(self, sample_id: int) -> npt.NDArray[np.int64]:
+        """Offset, length, offset, length… of one image."""
+        own = slice(int(self.begin[sample_id]), int(self.begin[sample_id + 1]))
+        return np.stack([self.offset[own], self.length[own]], axis=1).reshape(-1)
+
+    @property
+    def image(self) -> npt.NDArray[np.int64]:
+        """The image of each piece."""
+        return np.repeat(np.arange(len(self.begin) - 1), np.diff(self.begin))
 
 
 class Index:
@@ -117,7 +135,9 @@ class Index:
 
     def locations(self, field: Field) -> Locations:
         """Where the images of a field are; every value checked against the shards."""
-        wanted = [f"{field.name}.{name}" for name in ("format", "shard", *NUMBERS, "segments")]
+        wanted = [f"{field.name}.{name}" for name in ("format", "shard", *NUMBERS, "segments", "segment_checksums")]
+        if wanted[-1] not in self.schema.names:
+            wanted.pop()
         table = self.table(wanted)
         columns = {name.removeprefix(f"{field.name}."): one_chunk(table.column(name)) for name in wanted}
         shards = self._manifest.shards
@@ -129,7 +149,7 @@ class Index:
             shard_bytes=np.array([shard.bytes for shard in shards], np.int64),
             format=self._codes(columns["format"], field.formats, f"{field.name}.format"),
             shard=self._codes(columns["shard"], files, f"{field.name}.shard"),
-            segments=_segments(columns["segments"]),
+            segments=self._segments(columns["segments"], columns.get("segment_checksums"), field),
             **numbers,
         )
         self._check(found, field)
@@ -160,6 +180,37 @@ class Index:
         found: npt.NDArray[np.int32] = np.array([*table, -1], np.int32)[codes]
         return found
 
+    def _segments(self, column: pa.Array, checksums: pa.Array | None, field: Field) -> Segments | None:
+        """The pieces of all images; None if every image is in one."""
+        if column.null_count == len(column):
+            return None
+        import pyarrow.compute as pc
+
+        lengths = numbers_of(pc.list_value_length(column), np.int64)
+        if checksums is None or not np.array_equal(numbers_of(pc.list_value_length(checksums), np.int64) * 2, lengths):
+            _refuse(f"field '{field.name}' has pieces without a checksum each", self._where)
+        begin = np.concatenate([[0], np.cumsum(lengths)])
+        flat = numbers_of(column.flatten(), np.int64)
+        return Segments(begin // 2, flat[0::2], flat[1::2], numbers_of(checksums.flatten(), np.uint32))
+
+    def _check_pieces(self, found: Locations, segments: Segments) -> npt.NDArray[np.bool_]:
+        """Images whose pieces do not lie inside their shard, or do not add up."""
+        image = segments.image
+        limits = np.append(found.shard_bytes, 0)[found.shard][image]
+        outside = (segments.offset < HEADER_BYTES) | (segments.offset > limits) | (segments.length < 0)
+        outside |= segments.length > limits - segments.offset
+        wrong = np.zeros(len(found), bool)
+        np.logical_or.at(wrong, image, outside)
+        last = segments.begin[1:] - 1
+        ends = np.where(wrong, 0, segments.offset[last] + segments.length[last])
+        wrong |= found.metadata_length > np.append(found.shard_bytes, 0)[found.shard] - ends
+        total = np.zeros(len(found), np.int64)
+        np.add.at(total, image, np.where(outside, 0, segments.length))
+        first = segments.begin[:-1]
+        wrong |= (total != found.length) | (found.offset != segments.offset[np.minimum(first, len(image) - 1)])
+        wrong &= np.diff(segments.begin) > 0
+        return wrong
+
     def _check(self, found: Locations, field: Field) -> None:
         """That all bytes lie inside their shards, behind the header."""
         present = found.shard >= 0
@@ -169,11 +220,13 @@ class Index:
             self._refuse_row(field, ~present, "has no image")
         limits = np.append(found.shard_bytes, 0)[found.shard]
         wrong = (found.length < 0) | (found.metadata_length < 0)
-        if found.segments is None:
-            # Subtracted, not added: the sum of two hostile numbers may be small again.
-            wrong |= (found.offset < HEADER_BYTES) | (found.offset > limits)
-            wrong |= found.length > limits - found.offset - found.metadata_length
-        wrong &= present
+        # Subtracted, not added: the sum of two hostile numbers may be small again.
+        outside = (found.offset < HEADER_BYTES) | (found.offset > limits)
+        outside |= found.length > limits - found.offset - found.metadata_length
+        if found.segments is not None:
+            outside &= np.diff(found.segments.begin) == 0
+            wrong |= self._check_pieces(found, found.segments)
+        wrong = (wrong | outside) & present
         if wrong.any():
             self._refuse_row(field, wrong, "does not lie inside its shard")
 
@@ -198,17 +251,6 @@ def numbers_of(column: pa.Array, dtype: npt.DTypeLike, absent: int = 0) -> npt.N
         column = column.fill_null(absent)
     found: npt.NDArray[Any] = column.to_numpy(zero_copy_only=False).astype(dtype, copy=False)
     return found
-
-
-def _segments(column: pa.Array) -> Segments | None:
-    if column.null_count == len(column):
-        return None
-    import pyarrow.compute as pc
-
-    lengths = numbers_of(pc.list_value_length(column), np.int64)
-    begin = np.concatenate([[0], np.cumsum(lengths)])
-    flat = numbers_of(column.flatten(), np.int64)
-    return Segments(begin // 2, flat[0::2], flat[1::2])
 
 
 def _needed_columns(manifest: Manifest) -> list[str]:

@@ -63,9 +63,11 @@ class DatasetSource:
         files = _native.SourceFiles([os.fsencode(path) for path in paths])
         for row in rows.tolist():
             data = dataset.read(row, stored)
+            if places.formats[places.format[row]].startswith("pjpeg"):
+                data = _native.jpeg_with_segments_in_front(data)
             length = int(places.metadata_length[row])
             if length:
-                begin = int(places.offset[row] + places.length[row])
+                begin = places.metadata_offset(row)
                 data = _with_metadata(data, files.read(int(places.shard[row]), begin, length))
             yield data
 

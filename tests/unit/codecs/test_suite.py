@@ -19,6 +19,7 @@ FORMATS = [
     "l3:patch=128",
     "l3:patch=32",
     "l3:patch=8",
+    "pjpeg",
     "png",
     "png:level=1",
     "raw",

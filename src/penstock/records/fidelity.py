@@ -1,0 +1,41 @@
+"""Fidelity: how many scans of a progressive image are read, and how many of its stored pieces that takes."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+
+from penstock.codecs import parse_format
+from penstock.codecs.pjpeg import MOST_SCANS, PJPEG, scan_groups
+from penstock.errors import ArgumentError
+
+
+def stored_scans(format: str) -> tuple[int, ...]:
+    """The scans that a prefix of each length has, ascending: one number a piece; () for formats without fidelity.
+
+    >>> stored_scans("pjpeg"), stored_scans("jpeg")
+    ((1, 2, 5, 10), ())
+    """
+    parsed = parse_format(format)
+    if parsed.codec != PJPEG.name:
+        return ()
+    return scan_groups(parsed) or tuple(range(1, MOST_SCANS + 1))
+
+
+def pieces_for(scans: tuple[int, ...], fidelity: int | None) -> int:
+    """How many pieces hold `fidelity` scans, rounded up to the next that is stored; all of them for None.
+
+    >>> [pieces_for((1, 2, 5, 10), fidelity) for fidelity in (1, 2, 3, 5, 6, 40, None)]
+    [1, 2, 3, 3, 4, 4, 4]
+    """
+    if fidelity is None:
+        return len(scans)
+    return min(bisect_left(scans, fidelity) + 1, len(scans))
+
+
+def check_fidelity(fidelity: int | None, where: str = "fidelity") -> int | None:
+    """A number of scans from 1 on; None is everything."""
+    if fidelity is None or (isinstance(fidelity, int) and not isinstance(fidelity, bool) and fidelity >= 1):
+        return fidelity
+    raise ArgumentError(
+        f"fidelity is {fidelity!r}", where=where, fix="give a number of scans of at least 1, or None for all", code=100
+    )
