@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.codecs import Format, find, parse_format, parse_formats, parse_mix
-from penstock.codecs.parameters import Choice, Flag, Integer, Parameter
+from penstock.codecs.parameters import Choice, Counts, Flag, Integer, Parameter
 from penstock.codecs.table import BUILTIN
 from penstock.errors import ArgumentError
 
@@ -136,6 +136,11 @@ def spellings(key: str, parameter: Parameter) -> st.SearchStrategy[str]:
         return st.one_of(written, *words)
     if isinstance(parameter, Choice):
         return st.one_of(st.sampled_from([f"{key}={choice}" for choice in parameter.choices]), *words)
+    if isinstance(parameter, Counts):
+        counts = st.sets(st.integers(1, parameter.maximum), min_size=1).map(
+            lambda some: "+".join(map(str, sorted(some)))
+        )
+        return st.one_of(st.just(parameter.word), counts).map(lambda text: f"{key}={text}")
     assert isinstance(parameter, Flag)
     return st.one_of(st.just(f"{key}=true"), *words)
 
