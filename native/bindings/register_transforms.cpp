@@ -207,6 +207,23 @@ void register_values(nb::module_& module) {
             nb::arg("table"), nb::arg("otherwise").none());
 }
 
+template <typename T, typename... Shape>
+using Rows = nb::ndarray<T, Shape..., nb::c_contig, nb::device::cpu>;
+
+void move_boxes(const TransformProgram& program, const Rows<float, nb::shape<-1, 4>>& boxes,
+                const Rows<const std::uint64_t, nb::ndim<1>>& starts,
+                const Rows<const std::uint32_t, nb::shape<-1, 2>>& sizes,
+                const Rows<const std::uint64_t, nb::ndim<1>>& ids, std::uint64_t seed, std::uint64_t epoch) {
+    const std::size_t num_samples = ids.size();
+    const bool fits = starts.size() == num_samples + 1 && sizes.shape(0) == num_samples &&
+                      (num_samples == 0 || starts(num_samples) <= boxes.shape(0));
+    for (std::size_t i = 0; fits && i < num_samples; ++i) {
+        if (starts(i) > starts(i + 1)) break;
+        const Draw draw = program.draw({sizes(i, 0), sizes(i, 1)}, {seed, epoch, ids(i)});
+        program.apply_boxes(draw, {boxes.data() + 4 * starts(i), 4 * (starts(i + 1) - starts(i))});
+    }
+}
+
 void register_program(nb::module_& module) {
     nb::class_<Draw>(module, "Draw")
         .def_prop_ro("source", [](const Draw& draw) { return sides_of(draw.source); })
@@ -251,7 +268,13 @@ void register_program(nb::module_& module) {
                 program.apply_boxes(draw, {boxes.data(), boxes.size()});
             },
             nb::arg("draw"), nb::arg("boxes"),
-            nb::sig("def apply_boxes(self, draw: Draw, boxes: numpy.typing.NDArray[numpy.float32]) -> None"));
+            nb::sig("def apply_boxes(self, draw: Draw, boxes: numpy.typing.NDArray[numpy.float32]) -> None"))
+        .def("move_boxes", &move_boxes, nb::arg("boxes"), nb::arg("starts"), nb::arg("sizes"), nb::arg("ids"),
+             nb::arg("seed"), nb::arg("epoch"),
+             nb::sig("def move_boxes(self, boxes: numpy.typing.NDArray[numpy.float32], "
+                     "starts: numpy.typing.NDArray[numpy.uint64], sizes: numpy.typing.NDArray[numpy.uint32], "
+                     "ids: numpy.typing.NDArray[numpy.uint64], seed: int, epoch: int) -> None"),
+             "Moves the boxes of many samples, one behind the other; `starts` has where each begins, and the end.");
 }
 
 }  // namespace

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -12,9 +13,13 @@ from penstock import _native
 from penstock.codecs import parse_format
 from penstock.documents import Document
 from penstock.errors import ArgumentError, DatasetError
+from penstock.load.columns import ListColumn, as_list_column
 from penstock.load.samples import Samples, as_folder, pack_names
 from penstock.order import Window
 from penstock.records import Dataset, Field, Locations
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 LOADED_ROLES = ("image", "mask", "depth")
 
@@ -30,12 +35,14 @@ def open_dataset(path: str | os.PathLike[str], fields: Sequence[str] | None = No
     for field, found in zip(chosen, locations, strict=True):
         _add_field(table, field, found, codecs, str(path))
     splits, split_names = _splits(dataset)
+    scalars, lists = _columns(dataset, fields, locations[0])
     return Samples(
         place=str(path),
         num_samples=len(locations[0]),
         table=table,
         image_fields=tuple(field.name for field in chosen),
-        scalars=_scalars(dataset, fields),
+        scalars=scalars,
+        lists=lists,
         formats=locations[0].format,
         splits=splits,
         split_names=split_names,
@@ -62,7 +69,7 @@ def _chosen_fields(dataset: Dataset, names: Sequence[str] | None) -> list[Field]
     known = {field.name: field for field in dataset.fields if field.role in LOADED_ROLES}
     if names is None:
         return [known["image"], *(field for name, field in known.items() if name != "image")]
-    columns = {field.name for field in dataset.fields if not field.is_image}
+    columns = {"key", *(field.name for field in dataset.fields if not field.is_image)}
     for name in names:
         if name not in known and name not in columns:
             fix = f"choose among {', '.join([*known, *sorted(columns)])}"
@@ -131,13 +138,28 @@ def _splits(dataset: Dataset) -> tuple[npt.NDArray[np.int16], tuple[str, ...]]:
     return numbers, names
 
 
-def _scalars(dataset: Dataset, names: Sequence[str] | None) -> dict[str, npt.NDArray[np.generic]]:
-    """Columns of numbers. Texts and lists stay in the index, where `dataset.column` finds them by id."""
-    found: dict[str, npt.NDArray[np.generic]] = {}
-    for field in dataset.fields:
-        if field.is_image or (names is not None and field.name not in names):
-            continue
-        column = np.asarray(dataset.column(field.name).to_numpy(zero_copy_only=False))
-        if column.dtype.kind in "biuf":
-            found[field.name] = column
-    return found
+def _columns(
+    dataset: Dataset, names: Sequence[str] | None, found: Locations
+) -> tuple[dict[str, npt.NDArray[np.generic]], dict[str, ListColumn]]:
+    """Columns of numbers as arrays, all others as lists. `key` is there if it is asked for."""
+    wanted = [field.name for field in dataset.fields if not field.is_image]
+    if names is not None:
+        wanted = [name for name in ("key", *wanted) if name in names]
+    numbers: dict[str, npt.NDArray[np.generic]] = {}
+    lists: dict[str, ListColumn] = {}
+    for name in wanted:
+        column = dataset.column(name)
+        if _is_number(column):
+            numbers[name] = np.asarray(column.to_numpy(zero_copy_only=False))
+        else:
+            lists[name] = as_list_column(name, column, (found.height, found.width))
+    return numbers, lists
+
+
+def _is_number(column: pa.Array) -> bool:
+    """Whether NumPy holds all values: integers that are not there become not-a-number, but flags cannot."""
+    import pyarrow as pa
+
+    kind = column.type
+    is_flag = pa.types.is_boolean(kind) and column.null_count == 0
+    return bool(is_flag or pa.types.is_integer(kind) or pa.types.is_floating(kind))

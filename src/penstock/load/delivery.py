@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from penstock import _native
+from penstock.load.columns import Drawn
 from penstock.load.failures import Failure, FailureLog, substitutes
 from penstock.load.samples import Samples
 from penstock.order import Batches, Order
@@ -47,6 +48,8 @@ class EpochPart:
     batches: Batches
     traffic: Traffic | None = None
     """None without a cache of our own."""
+    program: _native.TransformProgram | None = None
+    """Moves boxes as it moves pixels; None leaves them."""
 
 
 def keeping_of(traffic: Traffic, batch: int) -> npt.NDArray[np.uint8]:
@@ -76,6 +79,7 @@ class Delivery(Iterator[BatchDict]):
         self._order = order
         self._samples_at = order.epoch(epoch)
         self._traffic = part.traffic
+        self._drawn = None if part.program is None else Drawn(part.program, order.seed, epoch)
         self._depth = depth
         self._log = log
         self._progress = progress
@@ -138,6 +142,8 @@ class Delivery(Iterator[BatchDict]):
         rows = ids.astype(np.int64)
         for name, column in self._samples.scalars.items():
             found[name] = column[rows]
+        for name, values in self._samples.lists.items():
+            found[name] = values.take(rows, self._drawn)
         found["id"] = rows
         if self._log.policy.on_error == "replace":
             found["valid"] = np.ones(len(rows), bool)

@@ -213,7 +213,8 @@ class Loader:
         start = self._next
         with explained():
             traffic = self._traffic(start)
-            part = EpochPart(self._order, start.epoch, self._batches(start.delivered), traffic)
+            program = None if self._takes_encoded else self._chain.program()
+            part = EpochPart(self._order, start.epoch, self._batches(start.delivered), traffic, program)
             self._delivery = Delivery(
                 self._pipeline, self._samples, part, self._budget.depth, self._log, self._progress
             )
@@ -323,7 +324,7 @@ class Loader:
     def _checked_fields(self, names: Sequence[str] | None) -> tuple[str, ...] | None:
         if names is None:
             return None
-        known = [*self._samples.image_fields, *self._samples.scalars, "id"]
+        known = [*self._samples.image_fields, *self._samples.scalars, *self._samples.lists, "id"]
         for name in names:
             if name not in known and not (name == "valid" and self._log.policy.on_error == "replace"):
                 raise ArgumentError(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
 from penstock import _native
 from penstock.errors import ArgumentError
+from penstock.load.columns import ListColumn
 from penstock.order import Window
 
 Ids = npt.NDArray[np.int64]
@@ -28,7 +29,7 @@ class Samples:
     image_fields: tuple[str, ...]
     """Names of what the table decodes; the first is `image`."""
     scalars: Mapping[str, npt.NDArray[np.generic]]
-    """Columns handed out as they are: `label` and others."""
+    """Columns of numbers, handed out as they are: `label` and others."""
     formats: npt.NDArray[np.integer]
     """Number of each sample's format; the order spreads formats evenly."""
     splits: npt.NDArray[np.int16]
@@ -38,6 +39,8 @@ class Samples:
     """Encoded bytes of each sample: what it takes to keep it."""
     largest_pixel_bytes: int | None
     """Of one decoded sample; None if only its header will tell."""
+    lists: Mapping[str, ListColumn] = field(default_factory=dict)
+    """Texts, lists and boxes: handed out as a list with an item a sample."""
     fingerprint: str = ""
     lanes: int | None = None
     """What the manifest records."""

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import torch
 
 from penstock.errors import ArgumentError
@@ -85,8 +86,8 @@ class Loader(ArrayLoader):
 
 def _tensors(value: Any) -> Any:  # noqa: ANN401  # an array, or a list of them
     if isinstance(value, list):
-        return [torch.from_numpy(item) for item in value]
-    return torch.from_numpy(value)
+        return [_tensors(item) for item in value]
+    return torch.from_numpy(value) if isinstance(value, np.ndarray) else value
 
 
 def _stacked(images: list[Any]) -> Any:  # noqa: ANN401  # whatever the functions give

@@ -1,0 +1,136 @@
+"""Columns of an index that are no numbers: texts, lists, and boxes, which move with the pixels. A list per batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from penstock import _native
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Rows = npt.NDArray[np.int64]
+BOX_NAMES = ("boxes", "bboxes", "bounding_boxes")
+"""Columns of these names, or whose names end in `_boxes`, hold left, top, right and bottom in pixels of the image."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """What decides where the pixels of a sample go."""
+
+    program: _native.TransformProgram
+    seed: int
+    epoch: int
+
+
+class ListColumn(Protocol):
+    """A value per sample, of any shape."""
+
+    def take(self, rows: Rows, drawn: Drawn | None) -> list[Any]:
+        """The values of some samples. The number of calls does not grow with them."""
+        ...
+
+
+@dataclass(frozen=True)
+class Values:
+    """Texts, and whatever else Arrow knows: as Python has them."""
+
+    column: pa.Array
+
+    def take(self, rows: Rows, drawn: Drawn | None) -> list[Any]:
+        """`None` where there is no value."""
+        return list(self.column.take(rows).to_pylist())
+
+
+@dataclass(frozen=True)
+class Lists:
+    """Numbers, so many as a sample has: `values` from `ends[i - 1]` to `ends[i]` are those of sample i."""
+
+    values: npt.NDArray[np.generic]
+    """Of one dimension, or of two: rows of one length."""
+    ends: Rows
+
+    def take(self, rows: Rows, drawn: Drawn | None) -> list[Any]:
+        """An array a sample; an empty one where there is no value."""
+        values, starts = self.gathered(rows)
+        return [values[begin:end] for begin, end in pairwise(starts)]
+
+    def gathered(self, rows: Rows) -> tuple[npt.NDArray[Any], list[int]]:
+        """A copy of some samples' values, one behind the other, and where each begins; one more number is the end."""
+        begins = np.where(rows == 0, 0, self.ends[rows - 1])
+        lengths = self.ends[rows] - begins
+        starts = np.concatenate([[0], np.cumsum(lengths)])
+        places = np.repeat(begins - starts[:-1], lengths) + np.arange(starts[-1])
+        return self.values[places], starts.tolist()
+
+
+@dataclass(frozen=True)
+class Boxes(Lists):
+    """Left, top, right, bottom as float32, moved as the pixels are."""
+
+    sizes: npt.NDArray[np.uint32]
+    """(height, width) of every sample."""
+
+    def take(self, rows: Rows, drawn: Drawn | None) -> list[Any]:
+        """An array of n x 4 a sample. Boxes that are cut away stay, with no area: their labels go with them."""
+        boxes, starts = self.gathered(rows)
+        if drawn is not None:
+            drawn.program.move_boxes(
+                boxes, np.array(starts, np.uint64), self.sizes[rows], rows.astype(np.uint64), drawn.seed, drawn.epoch
+            )
+        return [boxes[begin:end] for begin, end in pairwise(starts)]
+
+
+def as_list_column(name: str, column: pa.Array, sizes: Sequence[npt.NDArray[np.integer]]) -> ListColumn:
+    """A column that is no plain array of numbers. `sizes` are heights and widths of the images."""
+    import pyarrow as pa  # which `import penstock` can do without
+
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    outer = _flattened(column)
+    if outer is None:
+        return Values(column)
+    values, ends = outer
+    inner = _flattened(values)
+    if inner is None:
+        return Lists(_numbers(values), ends) if _is_numeric(values) else Values(column)
+    numbers, inner_ends = inner
+    widths = np.diff(inner_ends, prepend=0)
+    is_box = name in BOX_NAMES or name.endswith("_boxes")
+    width = 4 if is_box else int(widths[0]) if len(widths) else 0
+    if not _is_numeric(numbers) or width == 0 or (widths != width).any():
+        return Values(column)
+    rows = _numbers(numbers).reshape(-1, width)
+    if not is_box:
+        return Lists(rows, ends)
+    return Boxes(rows.astype(np.float32), ends, np.stack(sizes, axis=1).astype(np.uint32))
+
+
+def _flattened(column: pa.Array) -> tuple[pa.Array, Rows] | None:
+    """The items of a column of lists and where each list ends; None if it holds no lists."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = column.type
+    if not (pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)):
+        return None
+    lengths = pc.list_value_length(column).fill_null(0).to_numpy(zero_copy_only=False)
+    return pc.list_flatten(column), np.cumsum(lengths, dtype=np.int64)
+
+
+def _is_numeric(column: pa.Array) -> bool:
+    import pyarrow as pa
+
+    kind = column.type
+    numeric = pa.types.is_integer(kind) or pa.types.is_floating(kind)
+    return bool(numeric and column.null_count == 0)
+
+
+def _numbers(column: pa.Array) -> npt.NDArray[np.generic]:
+    return np.asarray(column.to_numpy(zero_copy_only=False))
