@@ -1,6 +1,6 @@
 """How fast does the loader load, next to those a user would take instead?
 
-python -m bench.loader [--job train224|full] [--rounds 5] [--limit 100] [--peers DIR] [--only NAME,…] [--record]
+python -m bench.loader [--job train224|full] [--rounds 5] [--samples 3000] [--peers DIR] [--only NAME,…] [--record]
 
 Every contender is a process of its own that loads an epoch when it is told to; they take turns, so that all meet the
 same noise. Everything is in the page cache, and every contender has loaded one epoch before it is timed. Peers with
@@ -30,7 +30,7 @@ from penstock.build import build
 from penstock.machine import cpu_model
 
 ROOT = Path(__file__).parents[1]
-COPIES = 4  # of the images, by links: an epoch that ends at once would measure its end
+SAMPLES = {"train224": 3_000, "full": 800}  # by links: an epoch that ends at once would measure its start and end
 MEAN_LEVELS = 12.0  # contenders whose first batches differ more do not do the same job
 
 
@@ -60,6 +60,7 @@ class Contender:
 
 JOBS = {
     "train224": [
+        Contender("region decode alone, from memory", "regions"),
         Contender("penstock, JPEG folder, exact", "ours", "exact"),
         Contender("penstock, JPEG folder, approximate", "ours", "approximate"),
         Contender("penstock, raw", "ours", mix="raw=1"),
@@ -87,13 +88,16 @@ def main() -> None:
     parser.add_argument("--job", choices=list(JOBS), default="train224")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--peers", type=Path, default=ROOT.parent / "peers", help="environments of peers")
+    parser.add_argument("--samples", type=int, default=0, help="of an epoch, at least; 0: 3,000, of Cityscapes 800")
     parser.add_argument("--only", default="", help="names, or beginnings of names, separated by commas")
     options = parser.parse_args()
     corpus, batch_size = CORPORA[options.job]
     chosen = [one for one in JOBS[options.job] if any(one.name.startswith(word) for word in options.only.split(","))]
     with tempfile.TemporaryDirectory(prefix="penstock-bench-") as work, ExitStack() as stack:
-        folder = linked_copies(files_of(corpus, options.limit), Path(work) / "images")
-        session = Session("loader", "How fast does the loader load?", corpus, COPIES * len(list(folder.iterdir())))
+        files = files_of(corpus, options.limit)
+        copies = -(-options.samples // len(files)) if options.samples else -(-SAMPLES[options.job] // len(files))
+        folder = linked_copies(files, Path(work) / "images", copies)
+        session = Session("loader", "How fast does the loader load?", corpus, copies * len(files))
         stack.enter_context(session)
         common = ["--job", options.job, "--threads", str(options.threads), "--batch-size", str(batch_size)]
         running = {one.name: start(one, folder, Path(work), common, options.peers) for one in chosen}
@@ -104,9 +108,9 @@ def main() -> None:
             running[one.name].stdin.close()  # type: ignore[union-attr]
 
 
-def linked_copies(files: list[Path], folder: Path) -> Path:
+def linked_copies(files: list[Path], folder: Path, copies: int) -> Path:
     """A folder of links to the files, each several times."""
-    for copy in range(COPIES):
+    for copy in range(copies):
         for index, file in enumerate(files):
             place = folder / f"copy{copy}"
             place.mkdir(parents=True, exist_ok=True)

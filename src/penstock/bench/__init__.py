@@ -4,7 +4,6 @@ from penstock.bench.codecs import CodecBench, CodecBenchOptions, bench_codecs
 from penstock.bench.corpus import Corpus, SourceImage, Unreadable, load_corpus
 from penstock.bench.emulated import EmulatedBench, bench_under
 from penstock.bench.loader import (
-    TRANSFORMS,
     EpochResult,
     LoaderBench,
     LoaderBenchOptions,
@@ -14,7 +13,6 @@ from penstock.bench.result import Distortion, FormatResult, Speed
 from penstock.bench.spread import Spread
 
 __all__ = [
-    "TRANSFORMS",
     "CodecBench",
     "CodecBenchOptions",
     "Corpus",

@@ -9,36 +9,28 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.bench.spread import Spread
-from penstock.errors import ArgumentError
 from penstock.load import Loader
-from penstock.transforms import CenterCrop, RandomHorizontalFlip, RandomResizedCrop, Resize, Transform
+from penstock.transforms.named import named
 from penstock.types import OnProgress, no_progress
-
-TRANSFORMS: dict[str, list[Transform]] = {
-    "train224": [RandomResizedCrop(224), RandomHorizontalFlip()],
-    "val224": [Resize(256), CenterCrop(224)],
-    "none": [],
-}
 
 
 @dataclass(frozen=True, slots=True)
 class LoaderBenchOptions:
-    """What is measured. `threads` 0 means all usable cores; `memory` None means half of what is free."""
+    """What is measured. `threads` 0 means all usable cores; what is None is what a loader chooses."""
 
     transform: str = "train224"
     batch_size: int = 256
     threads: int = 0
     memory: str | int | None = None
-    cache: str = "system"
+    cache: str | None = None
     decode: str = "exact"
     epochs: int = 3
     max_seconds: float | None = None
     """Of an epoch: what is loaded by then is what is counted. None: all of it."""
+    window: str | int | None = None
 
     def __post_init__(self) -> None:
-        if self.transform not in TRANSFORMS:
-            fix = f"choose among {', '.join(TRANSFORMS)}"
-            raise ArgumentError(f"there is no transform '{self.transform}'", where="transform", fix=fix, code=100)
+        named(self.transform)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,10 +95,11 @@ def bench_loader(
     loader = Loader(
         path,
         batch_size=options.batch_size,
-        transform=TRANSFORMS[options.transform],
+        transform=named(options.transform),
         threads=options.threads,
         memory=options.memory,
         cache=options.cache,
+        window=options.window,
         decode=options.decode,
         on_progress=on_progress,
     )

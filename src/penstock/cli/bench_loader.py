@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.table import Table
 
-from penstock.bench import TRANSFORMS, LoaderBench, LoaderBenchOptions, bench_loader, bench_under
+from penstock.bench import LoaderBench, LoaderBenchOptions, bench_loader, bench_under
 from penstock.cli.group import add_command
 from penstock.cli.output import JsonOption, Output, new_table
 from penstock.limits import parse_limits
 from penstock.machine import this_machine
+from penstock.transforms.named import NAMED
 from penstock.units import bytes_text, count_text
 
 Place = Annotated[Path, typer.Argument(metavar="DATASET|FOLDER", help="What `penstock build` wrote, or plain images.")]
 TransformOption = Annotated[
-    str, typer.Option("--transform", metavar="NAME", help=f"What becomes of each image: {', '.join(TRANSFORMS)}.")
+    str, typer.Option("--transform", metavar="NAME", help=f"What becomes of each image: {', '.join(NAMED)}.")
 ]
 BatchSizeOption = Annotated[int, typer.Option("--batch-size", min=1, metavar="N", help="Samples of a batch.")]
 ThreadsOption = Annotated[
@@ -28,7 +29,11 @@ MemoryOption = Annotated[
     str | None, typer.Option("--memory", metavar="BYTES", help="What the loader may take, such as 2GiB.")
 ]
 CacheOption = Annotated[
-    str, typer.Option("--cache", metavar="NAME", help="system: through the page cache; none: past it.")
+    str | None,
+    typer.Option("--cache", metavar="NAME", help="rolling, pinned: own memory; system: the page cache; none: past it."),
+]
+WindowOption = Annotated[
+    str | None, typer.Option("--window", metavar="BYTES", help="Read neighbouring records together, such as 4MiB.")
 ]
 DecodeOption = Annotated[str, typer.Option("--decode", metavar="NAME", help="exact or approximate.")]
 EpochsOption = Annotated[int, typer.Option("--epochs", min=1, metavar="N", help="How often everything is loaded.")]
@@ -59,10 +64,11 @@ def loader(
     batch_size: BatchSizeOption = 256,
     threads: ThreadsOption = 0,
     memory: MemoryOption = None,
-    cache: CacheOption = "system",
+    cache: CacheOption = None,
     decode: DecodeOption = "exact",
     epochs: EpochsOption = 3,
     max_seconds: SecondsOption = None,
+    window: WindowOption = None,
     emulate: EmulateOption = "",
     json: JsonOption = False,
 ) -> None:
@@ -72,7 +78,7 @@ def loader(
     command, which does nothing with a batch, so it waits as much as there is to wait.
     """
     out = Output(json=json)
-    options = LoaderBenchOptions(transform, batch_size, threads, memory, cache, decode, epochs, max_seconds)
+    options = LoaderBenchOptions(transform, batch_size, threads, memory, cache, decode, epochs, max_seconds, window)
     if emulate:
         emulated = bench_under(path, options, parse_limits(emulate))
         out.show(f"{emulated.images_per_second:,.0f} images/s under {emulate} ({emulated.means})")
@@ -125,8 +131,17 @@ def _summary(found: LoaderBench) -> str:
     rate, stats = found.images_per_second, found.stats
     return (
         f"{rate.median:,.0f} images/s ± {rate.half_range:.0%}; bottleneck: {stats['bottleneck']}; "
-        f"peak memory {bytes_text(stats['peak_memory_bytes'])}"
+        f"peak memory {bytes_text(stats['peak_memory_bytes'])}; cache: {stats['resources']['cache']}"
+        f"{_window_text(stats['window'])}"
     )
+
+
+def _window_text(window: dict[str, Any] | None) -> str:
+    """How random a window is, next to a full permutation."""
+    if window is None:
+        return ""
+    ratios = ", ".join(f"{name} {value:.2f}" for name, value in window["quality"].items())
+    return f"\nwindow of {window['runs']} runs of {window['run']} samples: {ratios} (1 = a full permutation)"
 
 
 def _fields(found: LoaderBench) -> dict[str, object]:

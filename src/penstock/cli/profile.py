@@ -15,8 +15,9 @@ from rich.table import Table
 from penstock.cli.group import add_command
 from penstock.cli.output import JsonOption, Output, new_table
 from penstock.profile import Profile, write_profile
-from penstock.profile.measure import TRANSFORMS, ProfileOptions, Step, measure
+from penstock.profile.measure import ProfileOptions, Step, measure
 from penstock.storage import write_file
+from penstock.transforms.named import NAMED
 from penstock.units import bytes_text, count_text
 
 SourcePath = Annotated[Path, typer.Argument(metavar="SRC", help="A folder of images, or any source of `build`.")]
@@ -25,7 +26,7 @@ OnOption = Annotated[Path | None, typer.Option("--on", help="A folder on the dis
 SampleOption = Annotated[int, typer.Option("--sample", min=1, help="Images to measure.")]
 FormatsOption = Annotated[str, typer.Option("--formats", help="Candidates, separated by commas.")]
 LossyOption = Annotated[bool, typer.Option("--lossy", help="Measure lossy formats too.")]
-TransformOption = Annotated[str, typer.Option("--transform", help=f"Part of a decode: {', '.join(TRANSFORMS)}.")]
+TransformOption = Annotated[str, typer.Option("--transform", help=f"Part of a decode: {', '.join(NAMED)}.")]
 ComputeOption = Annotated[float | None, typer.Option("--compute-rate", help="Images per second that the model eats.")]
 StepOption = Annotated[str, typer.Option("--step", help="module:function that takes a batch; its rate is measured.")]
 RanksOption = Annotated[int, typer.Option("--ranks", min=1, help="Processes that share this machine.")]

@@ -24,14 +24,9 @@ from penstock.profile.values import Dataset, Figure, Profile
 from penstock.sources import open_source
 from penstock.sources.source import ABSENT, ASK, WHOLE, Samples, Source
 from penstock.storage import read_file, read_range
-from penstock.transforms import Chain, RandomHorizontalFlip, RandomResizedCrop, apply, split
+from penstock.transforms import Chain, apply, split
+from penstock.transforms.named import named
 from penstock.types import Integers, OnProgress, no_progress
-
-TRANSFORMS: Mapping[str, Callable[[], Chain]] = {
-    "none": Chain,
-    "train224": lambda: split([RandomResizedCrop(224), RandomHorizontalFlip()]),
-}
-"""What a decode is measured with, by name."""
 
 Step = Callable[[Mapping[str, npt.NDArray[Any]]], object]
 
@@ -60,9 +55,7 @@ def measure(
 ) -> Profile:
     """Measure the machine on a source. Writes nothing but a probe file, which it removes."""
     options = options or ProfileOptions()
-    if options.transform not in TRANSFORMS:
-        known = ", ".join(TRANSFORMS)
-        raise ArgumentError(f"there is no transform {options.transform!r}", where="--transform", fix=f"known: {known}")
+    named(options.transform)  # refuses what it does not know, before anything is measured
     source = open_source(path)
     on_progress("listing", 0, 1)
     _, samples = source.samples()
@@ -73,7 +66,7 @@ def measure(
     fields = [list(_read_fields(source, samples, int(row))) for row in rows]
     codecs = Counter(inspect(data).codec for data, *_ in fields)
     own = codecs.most_common(1)[0][0]
-    chain = TRANSFORMS[options.transform]()
+    chain = split(named(options.transform))
     measured = measure_formats(
         fields,
         candidates(own, options.lossy, options.formats),

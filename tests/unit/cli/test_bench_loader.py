@@ -47,9 +47,15 @@ def test_json_has_what_the_table_has_and_more(cli: Call, folder: Path) -> None:
     assert found["images_per_second"]["median"] > 0
 
 
+def test_a_window_shows_how_random_it_is(cli: Call, folder: Path) -> None:
+    answer = cli("bench", "loader", folder, "--transform", "none", "--epochs", "1", "--window", "1KiB")
+    assert answer.status == 0
+    assert "(1 = a full permutation)" in answer.stdout + answer.stderr
+
+
 def test_wrong_words_are_explained(cli: Call, folder: Path) -> None:
     answer = cli("bench", "loader", folder, "--transform", "trian224")
     assert answer.status != 0
-    assert "choose among train224, val224, none" in answer.stderr
+    assert "choose among none, train224, val224" in answer.stderr
     answer = cli("bench", "loader", folder, "--cache", "rollin")
     assert "cache is 'rollin'" in answer.stderr
