@@ -114,6 +114,11 @@ class TransformProgram:
 
     def apply_boxes(self, draw: Draw, boxes: numpy.typing.NDArray[numpy.float32]) -> None: ...
 
+    def move_boxes(self, boxes: numpy.typing.NDArray[numpy.float32], starts: numpy.typing.NDArray[numpy.uint64], sizes: numpy.typing.NDArray[numpy.uint32], ids: numpy.typing.NDArray[numpy.uint64], seed: int, epoch: int) -> None:
+        """
+        Moves the boxes of many samples, one behind the other; `starts` has where each begins, and the end.
+        """
+
 class ReadLimit:
     def __init__(self, bytes_per_second: float, reads_per_second: float) -> None: ...
 
