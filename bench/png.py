@@ -16,7 +16,6 @@ from penstock import _native
 from penstock.types import Pixels
 
 CORPORA = ("cityscapes", "cityscapes-masks", "cityscapes-full")
-PATHS = ("portable", "baseline", "avx2", "avx512")
 GOALS = {"libspng": 2.2, "kornia-rs": 1.1}
 """How many times faster than each we must be on `cityscapes`."""
 
@@ -62,7 +61,7 @@ def paths() -> dict[str, Decode]:
 
         return decode
 
-    return {path: on(path) for path in PATHS[: PATHS.index(_native.best_simd_path()) + 1]}
+    return {path: on(path) for path in _native.simd_paths()}
 
 
 def compare(

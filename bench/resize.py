@@ -18,7 +18,6 @@ from penstock.transforms import Normalize, RandomHorizontalFlip, RandomResizedCr
 from penstock.types import Pixels
 
 SIDE = 224
-PATHS = ("portable", "baseline", "avx2", "avx512")
 TRAINING: tuple[Transform, ...] = (RandomResizedCrop(SIDE), RandomHorizontalFlip())
 FLOATS = (ToDtype("float32", scale=True), Normalize([0.485, 0.456, 0.406], [0.229, 0.224, 0.225]))
 GOALS = {"avx2": 3.0, "avx512": 5.0}
@@ -80,7 +79,7 @@ def resizes(crops: Sequence[Crop], *, rounds: int, record: bool) -> dict[str, Ra
         return each(crops, lambda crop: cv2.resize(crop.pixels, (SIDE, SIDE), interpolation=method))
 
     cv2.setNumThreads(1)
-    contenders = {path: ours(path) for path in PATHS[: PATHS.index(_native.best_simd_path()) + 1]} | {
+    contenders = {path: ours(path) for path in _native.simd_paths()} | {
         "pillow": each(crops, lambda crop: crop.image.resize((SIDE, SIDE), Image.Resampling.BILINEAR)),
         "opencv area": with_opencv(cv2.INTER_AREA),
         "opencv linear, aliased": with_opencv(cv2.INTER_LINEAR),
@@ -136,7 +135,7 @@ def verify(crops: Sequence[Crop]) -> None:
     """Every path gives Pillow's pixels, mirrored where the draw says so, a level away at most."""
     program = split(TRAINING).program()
     out = np.empty((SIDE, SIDE, 3), np.uint8)
-    for path in PATHS[: PATHS.index(_native.best_simd_path()) + 1]:
+    for path in _native.simd_paths():
         _native.force_simd_path(path)
         for crop in crops[:20]:
             program.apply(crop.pixels, crop.draw, out)

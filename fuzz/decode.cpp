@@ -42,7 +42,7 @@ void check_region(const Codec& codec, ByteView data, DecodeOptions options, Targ
 
 void check_decode(const Codec& codec, ByteView data, const DecodeOptions& options, Draw& draw) {
     // The whole on any path, its regions on the best one: paths that differ are found as well.
-    force_simd_path(static_cast<SimdPath>(draw.below(static_cast<std::uint32_t>(best_simd_path()) + 1)));
+    force_simd_path(simd_paths()[draw.below(static_cast<std::uint32_t>(simd_paths().size()))]);
     std::optional<Target> whole = decode(codec, data, options, kWholePoison);
     force_simd_path(best_simd_path());
     if (whole) {

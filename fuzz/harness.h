@@ -95,11 +95,4 @@ inline Region draw_region(Draw& draw, const PixelShape& shape) {
     return {y, x, 1 + draw.below(shape.height - y), 1 + draw.below(shape.width - x)};
 }
 
-/// Every SIMD path of this processor, plain code first.
-inline std::vector<SimdPath> simd_paths() {
-    std::vector<SimdPath> paths;
-    for (int path = 0; path <= static_cast<int>(best_simd_path()); ++path) paths.push_back(static_cast<SimdPath>(path));
-    return paths;
-}
-
 }  // namespace penstock::fuzz

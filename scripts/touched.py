@@ -36,7 +36,10 @@ class Rule:
 RULES = (
     Rule(("native/base/*", "native/codecs/co*", "native/codecs/decode*", "fuzz/*"), (FUZZ,)),
     Rule(("native/*", "src/penstock/codecs/*"), ("tests/parity",)),
-    Rule(("native/CMakeLists.txt", "native/base/*", "native/*_avx*", "scripts/arm64.py"), (ARM64,)),
+    Rule(
+        ("native/CMakeLists.txt", "native/base/*", "native/*_neon*", "native/codecs/weir*", "scripts/arm64.py"),
+        (ARM64,),
+    ),
     Rule(("native/engine/*", "src/penstock/load/*"), ("tests/stress", "tests/unit/engine")),
     Rule(("src/penstock/order/*",), ("tests/stress/test_promises.py",)),
     Rule(

@@ -4,5 +4,4 @@ from __future__ import annotations
 
 from penstock import _native
 
-ORDER = ["portable", "baseline", "avx2", "avx512"]
-PATHS = ORDER[: ORDER.index(_native.best_simd_path()) + 1]
+PATHS = _native.simd_paths()

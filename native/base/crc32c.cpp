@@ -54,6 +54,8 @@ std::uint32_t crc32c(ByteView data, std::uint32_t previous) noexcept {
     const SimdPath path = active_simd_path();
     if (path >= SimdPath::avx512) return ~crc32c_avx512(data, ~previous);
     if (path >= SimdPath::avx2) return ~crc32c_avx2(data, ~previous);
+#elif defined(__aarch64__)
+    if (active_simd_path() == SimdPath::neon) return ~crc32c_neon(data, ~previous);
 #endif
     return ~crc32c_plain(data, ~previous);
 }

@@ -10,6 +10,7 @@ namespace penstock {
 [[nodiscard]] std::uint32_t crc32c_plain(ByteView data, std::uint32_t state) noexcept;
 [[nodiscard]] std::uint32_t crc32c_avx2(ByteView data, std::uint32_t state) noexcept;
 [[nodiscard]] std::uint32_t crc32c_avx512(ByteView data, std::uint32_t state) noexcept;
+[[nodiscard]] std::uint32_t crc32c_neon(ByteView data, std::uint32_t state) noexcept;
 
 /// The two factors that carry 128 bits of a message over `distance` bits of what follows, without changing the CRC:
 /// x^(distance + 32) for the first half and x^(distance - 32) for the second, modulo the polynomial, reflected, shifted

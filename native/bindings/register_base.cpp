@@ -1,9 +1,11 @@
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <array>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/buffer.h"
 #include "base/cpu.h"
@@ -19,14 +21,14 @@ namespace nb = nanobind;
 
 namespace {
 
-constexpr std::array kPaths{SimdPath::portable, SimdPath::baseline, SimdPath::avx2, SimdPath::avx512};
+constexpr std::array kPaths{SimdPath::portable, SimdPath::baseline, SimdPath::avx2, SimdPath::avx512, SimdPath::neon};
 
 SimdPath path_of(const std::string& name) {
     for (const SimdPath path : kPaths) {
         if (simd_path_name(path) == name) return path;
     }
     throw Error(ErrorCode::bad_argument, "no SIMD path is called '" + name + "'", "force_simd_path",
-                "choose one of portable, baseline, avx2, avx512");
+                "choose one of portable, baseline, avx2, avx512, neon");
 }
 
 }  // namespace
@@ -34,6 +36,11 @@ SimdPath path_of(const std::string& name) {
 void register_base(nb::module_& module) {
     module.def("simd_path", [] { return std::string(simd_path_name(active_simd_path())); });
     module.def("best_simd_path", [] { return std::string(simd_path_name(best_simd_path())); });
+    module.def("simd_paths", [] {
+        std::vector<std::string> names;
+        for (const SimdPath path : simd_paths()) names.emplace_back(simd_path_name(path));
+        return names;
+    });
     module.def("force_simd_path", [](const std::string& name) { force_simd_path(path_of(name)); }, nb::arg("name"));
     module.def(
         "crc32c", [](nb::handle data, std::uint32_t previous) { return crc32c(BorrowedBytes(data).view(), previous); },

@@ -67,10 +67,10 @@ Unfilter unfilter_plain(std::size_t distance) noexcept {
 Unfilter unfilter_for(std::size_t distance, SimdPath path) noexcept {
 #if defined(__x86_64__)
     switch (path) {
-        case SimdPath::portable: break;
         case SimdPath::baseline: return unfilter_baseline(distance);
         case SimdPath::avx2: return unfilter_avx2(distance);
         case SimdPath::avx512: return unfilter_avx512(distance);
+        default: break;
     }
 #else
     (void)path;

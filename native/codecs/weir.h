@@ -158,6 +158,7 @@ using DecodeTile = TileFault (*)(const TileJob& job) noexcept;
 TileFault decode_tile_plain(const TileJob& job) noexcept;
 TileFault decode_tile_avx2(const TileJob& job) noexcept;
 TileFault decode_tile_avx512(const TileJob& job) noexcept;
+TileFault decode_tile_neon(const TileJob& job) noexcept;
 
 /// The tile of a job whose planes are all constant.
 void fill_tile(const TileJob& job) noexcept;
@@ -179,6 +180,7 @@ using EncodeTile = std::size_t (*)(const EncodeJob& job, std::uint8_t* out) noex
 std::size_t encode_tile_plain(const EncodeJob& job, std::uint8_t* out) noexcept;
 std::size_t encode_tile_avx2(const EncodeJob& job, std::uint8_t* out) noexcept;
 std::size_t encode_tile_avx512(const EncodeJob& job, std::uint8_t* out) noexcept;
+std::size_t encode_tile_neon(const EncodeJob& job, std::uint8_t* out) noexcept;
 
 /// The encoder and the decoder of the active SIMD path.
 [[nodiscard]] EncodeTile active_encode_tile() noexcept;

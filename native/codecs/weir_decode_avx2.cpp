@@ -238,17 +238,6 @@ struct Avx2 {
         return add(row, each(lanes_of_mask(mask), step, [](Half a, Half b) { return _mm256_and_si256(a, b); }));
     }
 
-    /// Writes 64 pixels, by way of a scratch row where fewer are wanted.
-    template <std::size_t Channels, typename Write>
-    static PENSTOCK_INLINE void store_width(std::uint8_t* out, std::uint32_t width, Write&& write) {
-        if (width == kLanes) {
-            write(out);
-            return;
-        }
-        std::uint8_t scratch[kLanes * Channels];
-        write(scratch);
-        std::memcpy(out, scratch, std::size_t{width} * Channels);
-    }
     static PENSTOCK_INLINE void store_half(std::uint8_t* out, Half value) {
         _mm256_storeu_si256(reinterpret_cast<Half*>(out), value);
     }

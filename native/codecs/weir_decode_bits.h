@@ -1,8 +1,6 @@
-// Bit streams of a tile, as the vector paths read them (BMI2). Everything here has internal linkage, so that no copy
-// compiled for one instruction set can be linked into the other.
+// Bit streams of a tile, as the vector paths read them. Everything here has internal linkage, so that no copy compiled
+// for one instruction set can be linked into the other.
 #pragma once
-
-#include <immintrin.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +12,8 @@
 
 namespace penstock::weir {
 namespace {
+
+constexpr std::uint64_t kOnes = 0x0101010101010101;
 
 /// 64 bits of a stream, from any bit position. Reads nine bytes.
 PENSTOCK_INLINE std::uint64_t bits_at(const std::uint8_t* stream, std::uint64_t position) {
@@ -40,7 +40,12 @@ PENSTOCK_INLINE std::uint64_t load_u64(const std::uint8_t* bytes) {
     return value;
 }
 
-PENSTOCK_INLINE unsigned count_ones(std::uint64_t mask) { return static_cast<unsigned>(_mm_popcnt_u64(mask)); }
-
 }  // namespace
 }  // namespace penstock::weir
+
+// How this processor counts and deposits bits.
+#if defined(__aarch64__)
+#include "codecs/weir_deposit_neon.h"
+#else
+#include "codecs/weir_deposit_bmi2.h"
+#endif

@@ -1,7 +1,7 @@
 // The tile decoder that all vector paths share: the order of things in spec/weir.md, written once over a small
-// vocabulary of row operations that each path brings (`Vector`). Included by weir_decode_avx2.cpp and
-// weir_decode_avx512.cpp only; everything here has internal linkage, so that no copy compiled for one instruction set
-// can be linked into the other. Samples of 8 bits; 16 bits are in weir_decode_simd16.h.
+// vocabulary of row operations that each path brings (`Vector`). Included by weir_decode_avx2.cpp,
+// weir_decode_avx512.cpp and weir_decode_neon.cpp only; everything here has internal linkage, so that no copy compiled
+// for one instruction set can be linked into the other. Samples of 8 bits; 16 bits are in weir_decode_simd16.h.
 #pragma once
 
 #include "codecs/weir_decode_bits.h"
@@ -9,8 +9,6 @@
 
 namespace penstock::weir {
 namespace {
-
-constexpr std::uint64_t kOnes = 0x0101010101010101;
 
 /// Codes of the planes that are not constant: [plane][line], one byte for each block.
 struct Codes {
@@ -47,11 +45,13 @@ PENSTOCK_INLINE std::uint64_t decode_control(ByteView control, std::uint32_t lin
             if (any == 0) break;
             for (int p = 0; p < Planes; ++p) values[p] = Vector::add_one_where(values[p], alive[p]);
             if (level == 2 * highest) break;
+            std::uint64_t bits[Planes];
             for (int p = 0; p < Planes; ++p) {
                 const unsigned count = count_ones(alive[p]);
-                alive[p] = _pdep_u64(next_bits(stream, position, count), alive[p]);
+                bits[p] = next_bits(stream, position, count);
                 position += count;
             }
+            deposit_each(bits, alive, alive);
         }
         for (int p = 0; p < Planes; ++p) {
             const Row chunk_codes = Vector::running_lines(Vector::unzigzag(values[p]), above[p]);
@@ -159,6 +159,18 @@ PENSTOCK_INLINE void start_tile(const TileJob& job, TileState<Vector>& state) {
         state.above[state.num_coded] = Vector::fill(base);
         state.plane_of[state.num_coded++] = plane;
     }
+}
+
+/// Lets `write` put 64 pixels to `out`, by way of a scratch row where fewer are wanted.
+template <std::size_t Channels, typename Write>
+PENSTOCK_INLINE void store_width(std::uint8_t* out, std::uint32_t width, Write&& write) {
+    if (width == kLanes) {
+        write(out);
+        return;
+    }
+    std::uint8_t scratch[kLanes * Channels];
+    write(scratch);
+    std::memcpy(out, scratch, std::size_t{width} * Channels);
 }
 
 /// Asks for the memory that a row of pixels will be written to. Stores go out in order, and where the output is in no
@@ -306,7 +318,7 @@ PENSTOCK_INLINE LevelBlocks level_blocks(std::uint64_t codes, std::uint64_t raw_
     if (sparse != 0) {
         const std::uint64_t bits = load_u64(state.masks + (state.num_masks >> 1)) >> ((state.num_masks & 1) * 4);
         state.num_masks += count_ones(sparse);
-        const std::uint64_t rows = _pdep_u64(bits, sparse * 15);
+        const std::uint64_t rows = deposit(bits, sparse * 15);
         for (unsigned r = 0; r < kGroupRows; ++r) blocks.rows[r] |= (rows >> r) & sparse;
     }
     for (std::uint32_t r = num_rows; r < kGroupRows; ++r) blocks.rows[r] = 0;
@@ -360,7 +372,7 @@ PENSTOCK_INLINE TileFault decode_dense(const TileJob& job, TileState<Vector>& st
             payload = Vector::unpack_low_bits(payload, codes, num_rows, state.residuals[c]);
             std::uint64_t alive[kGroupRows];
             for (std::uint32_t r = 0; r < kGroupRows; ++r) {
-                alive[r] = _pdep_u64(load_u64(payload), blocks.rows[r] * 255);
+                alive[r] = deposit_bytes(load_u64(payload), blocks.rows[r]);
                 payload += count_ones(blocks.rows[r]);
             }
             is_long |=

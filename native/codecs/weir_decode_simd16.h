@@ -28,11 +28,6 @@ PENSTOCK_INLINE void fill_row(Row16& row, std::uint16_t value) {
     for (std::uint16_t& lane : row.lanes) lane = value;
 }
 
-/// Four fields of `width` bits become four lanes.
-PENSTOCK_INLINE std::uint64_t spread_fields(std::uint64_t bits, std::uint32_t width) {
-    return _pdep_u64(bits, 0x0001000100010001 * ((std::uint64_t{1} << width) - 1));
-}
-
 /// A block of eight fields is `width` bytes; the upper four begin in its middle, at a half byte if the width is odd.
 PENSTOCK_INLINE void unpack_block(const std::uint8_t* block, std::uint32_t width, std::uint16_t* lanes) {
     const std::uint64_t low = spread_fields(load_u64(block), width);
@@ -231,7 +226,7 @@ PENSTOCK_INLINE void read_group16(const TileJob& job, TileState16& state, std::u
     const LevelBlocks blocks = level_blocks(lines[0], highest_code(Profile::dense, 2), num_rows, state);
     std::uint64_t alive[kGroupRows];
     for (std::uint32_t r = 0; r < kGroupRows; ++r) {
-        alive[r] = _pdep_u64(load_u64(state.payload), blocks.rows[r] * 255);
+        alive[r] = deposit_bytes(load_u64(state.payload), blocks.rows[r]);
         state.payload += count_ones(blocks.rows[r]);
     }
     state.unary_position[c] = add_quotients16<Vector>(rows, alive, widths, job.parts.unary[state.plane_of[c]].data(),

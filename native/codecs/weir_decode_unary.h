@@ -1,5 +1,5 @@
 // The unary streams of the profile dense: quotients of a plane's group, read level by level and counted in binary.
-// Scalar code over masks of 64 lanes (BMI2), the same for all vector paths; included by weir_decode_simd.h.
+// Scalar code over masks of 64 lanes, the same for all vector paths; included by weir_decode_simd.h.
 //
 // M(n) is the mask of lanes whose quotient is at least n. M(1) comes from the payload, each further one from as many
 // bits of the stream as the one before has ones. M(n) lies inside M(n - 1), so bit k of all quotients is the XOR of
@@ -41,7 +41,7 @@ struct NarrowLevels {
     PENSTOCK_INLINE void read(const std::uint8_t* stream) {
         const unsigned bits = count_ones(lanes);
         if (__builtin_expect(used + bits > 64, 0)) refill(stream);
-        lanes = _pdep_u64(window, lanes);
+        lanes = deposit(window, lanes);
         window >>= bits & 63;  // 64 leave nothing: the next level that has lanes refills
         used += bits;
         count<Level>();
@@ -58,11 +58,13 @@ struct NarrowLevels {
 PENSTOCK_INLINE std::uint64_t read_wide_level(const std::uint64_t (&alive)[kGroupRows],
                                               std::uint64_t (&next)[kGroupRows], const std::uint8_t* stream,
                                               std::uint64_t position) {
+    std::uint64_t bits[kGroupRows];
     for (std::uint32_t r = 0; r < kGroupRows; ++r) {
-        const unsigned bits = count_ones(alive[r]);
-        next[r] = _pdep_u64(next_bits(stream, position, bits), alive[r]);
-        position += bits;
+        const unsigned count = count_ones(alive[r]);
+        bits[r] = next_bits(stream, position, count);
+        position += count;
     }
+    deposit_each(bits, alive, next);
     return position;
 }
 
@@ -112,7 +114,7 @@ PENSTOCK_INLINE bool start_quotients(UnaryGroup& group, const std::uint64_t (&fi
         count = 0;
     }
     NarrowLevels narrow;
-    narrow.lanes = _bzhi_u64(bits_at(stream, position), count);
+    narrow.lanes = lowest_bits(bits_at(stream, position), count);
     narrow.position = position + count;
     narrow.used = 0;
     narrow.refill(stream);
@@ -139,10 +141,10 @@ PENSTOCK_INLINE void read_long_quotients(UnaryGroup& group) {
 PENSTOCK_INLINE Quotients finish_quotients(const UnaryGroup& group, std::uint64_t& position) {
     Quotients result;
     for (std::uint32_t k = 0; k < kDigits; ++k) {
-        for (std::uint32_t r = 0; r < kGroupRows; ++r) {
-            const std::uint64_t late = _pdep_u64(group.narrow.digits[k] >> (group.begins[r] & 63), group.alive[r]);
-            result.digits[k][r] = group.quotients.digits[k][r] ^ late;
-        }
+        std::uint64_t late[kGroupRows];
+        for (std::uint32_t r = 0; r < kGroupRows; ++r) late[r] = group.narrow.digits[k] >> (group.begins[r] & 63);
+        deposit_each(late, group.alive, late);
+        for (std::uint32_t r = 0; r < kGroupRows; ++r) result.digits[k][r] = group.quotients.digits[k][r] ^ late[r];
     }
     position = group.narrow.position + group.narrow.used;
     return result;

@@ -44,7 +44,7 @@ struct Vectors {
 };
 
 struct PlainOps : Vectors<16> {
-    static constexpr std::size_t kBytes = 16;  // of SSE2 and NEON
+    static constexpr std::size_t kBytes = 16;  // of SSE2
 
     /// (a + b + 1) >> 1
     template <typename Vector>
@@ -112,24 +112,21 @@ struct PlainOps : Vectors<16> {
 
     /// Eight lanes of one byte as eight fields of `width` bits, 0 to 8; higher bits are dropped.
     PENSTOCK_INLINE std::uint64_t pack_bytes(std::uint64_t lanes, std::uint32_t width) noexcept {
-        std::uint64_t fields = 0;
-        for (std::uint32_t lane = 0; lane < 8; ++lane) {
-            const std::uint64_t value = (lanes >> (8 * lane)) & ((1U << width) - 1);
-            fields |= value << (width * lane);
-        }
-        return fields;
+        const std::uint64_t fields = lanes & 0x0101010101010101 * ((std::uint64_t{1} << width) - 1);
+        const std::uint64_t pairs = close_gaps(fields, 0x00ff00ff00ff00ff, 8 - width);
+        return close_gaps(close_gaps(pairs, 0x0000ffff0000ffff, 16 - 2 * width), 0x00000000ffffffff, 32 - 4 * width);
     }
     /// Four lanes of two bytes as four fields of `width` bits, 0 to 16.
     PENSTOCK_INLINE std::uint64_t pack_words(std::uint64_t lanes, std::uint32_t width) noexcept {
-        std::uint64_t fields = 0;
-        for (std::uint32_t lane = 0; lane < 4; ++lane) {
-            const std::uint64_t value = (lanes >> (16 * lane)) & ((1U << width) - 1);
-            fields |= value << (width * lane);
-        }
-        return fields;
+        const std::uint64_t fields = lanes & 0x0001000100010001 * ((std::uint64_t{1} << width) - 1);
+        return close_gaps(close_gaps(fields, 0x0000ffff0000ffff, 16 - width), 0x00000000ffffffff, 32 - 2 * width);
     }
 
   private:
+    // Moves what lies outside of `lower` down by `gap`, so that it follows what lies inside.
+    PENSTOCK_INLINE std::uint64_t close_gaps(std::uint64_t fields, std::uint64_t lower, std::uint32_t gap) noexcept {
+        return (fields & lower) | (fields & ~lower) >> gap;
+    }
     // From the exponent of the number as a float, which is exact below 2^24.
     PENSTOCK_INLINE Numbers bit_widths(Numbers v) noexcept {
         using Floats = float __attribute__((vector_size(kBytes)));

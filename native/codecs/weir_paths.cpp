@@ -9,6 +9,8 @@ DecodeTile active_decode_tile() noexcept {
     const SimdPath path = active_simd_path();
     if (path >= SimdPath::avx512) return decode_tile_avx512;
     if (path >= SimdPath::avx2) return decode_tile_avx2;
+#elif defined(__aarch64__)
+    if (active_simd_path() == SimdPath::neon) return decode_tile_neon;
 #endif
     return decode_tile_plain;
 }
@@ -17,6 +19,8 @@ EncodeTile active_encode_tile() noexcept {
 #if defined(__x86_64__)
     if (active_simd_path() >= SimdPath::avx512) return encode_tile_avx512;
     if (active_simd_path() >= SimdPath::avx2) return encode_tile_avx2;
+#elif defined(__aarch64__)
+    if (active_simd_path() == SimdPath::neon) return encode_tile_neon;
 #endif
     return encode_tile_plain;
 }

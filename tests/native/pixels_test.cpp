@@ -59,14 +59,6 @@ class Block {
     std::size_t size_;
 };
 
-std::vector<SimdPath> paths() {
-    std::vector<SimdPath> found;
-    for (const SimdPath path : {SimdPath::portable, SimdPath::baseline, SimdPath::avx2, SimdPath::avx512}) {
-        if (path <= best_simd_path()) found.push_back(path);
-    }
-    return found;
-}
-
 Operation some_operation(Random& random) {
     const ImageSize size{1 + random.below(40), 1 + random.below(40)};
     const auto filter = static_cast<Filter>(random.below(6));
@@ -137,7 +129,7 @@ CLAIM(every_path_gives_the_same_and_stays_in_its_memory) {
     for (std::uint64_t number = 0; number < 1500; ++number) {
         const Case one(number);
         std::unique_ptr<Block> first;
-        for (const SimdPath path : paths()) {
+        for (const SimdPath path : simd_paths()) {
             force_simd_path(path);
             TransformScratch scratch;
             auto result = run(one, scratch);

@@ -12,15 +12,15 @@ from penstock.transforms import ColorJitter, apply
 from penstock.types import Pixels
 from tests import pillow_resize
 from tests.plain_transforms import change_color
+from tests.simd import PATHS
 
-PATHS = ("portable", "baseline", "avx2", "avx512")
 NAMES = ("brightness", "contrast", "saturation", "hue")
 FACTORS = dict.fromkeys(NAMES[:3], (0.0, 0.3, 0.77, 1.0, 1.2, 1.9, 7.5)) | {"hue": (-0.5, -0.1, 0.0, 0.04, 0.3, 0.49)}
 SOME = [("brightness", 1.4), ("contrast", 0.6), ("saturation", 0.2), ("hue", 0.2)]
 CASES = [(name, factor) for name in NAMES for factor in FACTORS[name]]
 
 
-@pytest.fixture(params=PATHS[: PATHS.index(_native.best_simd_path()) + 1])
+@pytest.fixture(params=PATHS)
 def path(request: pytest.FixtureRequest) -> Iterator[str]:
     _native.force_simd_path(request.param)
     yield request.param

@@ -13,16 +13,15 @@ from penstock import _native
 from penstock.transforms import InterpolationMode, Resize, apply
 from penstock.types import Pixels
 from tests import pillow_resize
+from tests.simd import PATHS
 
-PATHS = ("portable", "baseline", "avx2", "avx512")
-AVAILABLE = PATHS[: PATHS.index(_native.best_simd_path()) + 1]
 FILTERS = sorted(pillow_resize.FILTERS)
 
 sides = st.integers(1, 90) | st.sampled_from([1, 2, 3, 255, 400])
 seeds = st.integers(0, 2**32 - 1)
 
 
-@pytest.fixture(params=AVAILABLE)
+@pytest.fixture(params=PATHS)
 def path(request: pytest.FixtureRequest) -> Iterator[str]:
     _native.force_simd_path(request.param)
     yield request.param

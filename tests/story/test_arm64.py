@@ -48,15 +48,33 @@ def run_on_arm(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=ROOT, env=arm64.environment(), capture_output=True, text=True)
 
 
-@pytest.mark.usefixtures("built")
-def test_arm_runs_the_portable_path() -> None:
-    code = "import platform, penstock._native as native; print(platform.machine(), native.simd_path())"
+def run_tests_on_arm(*tests: str) -> subprocess.CompletedProcess[str]:
+    return run_on_arm("-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not long", *tests)
 
-    assert run_on_arm("-c", code).stdout.split() == ["aarch64", "portable"]
+
+@pytest.mark.usefixtures("built")
+def test_arm_runs_the_neon_path_and_has_the_plain_one() -> None:
+    code = "import platform, penstock._native as native; print(platform.machine(), *native.simd_paths())"
+
+    assert run_on_arm("-c", code).stdout.split() == ["aarch64", "portable", "neon"]
+
+
+@pytest.mark.usefixtures("built")
+def test_info_shows_the_neon_path_on_arm() -> None:
+    assert "SIMD path  neon" in run_on_arm("-m", "penstock", "info").stdout
+
+
+@pytest.mark.usefixtures("built")
+def test_neon_equals_plain_code_and_the_reference_on_arm() -> None:
+    done = run_tests_on_arm(
+        "tests/parity/test_weir.py", "tests/unit/base/test_crc32c.py", "tests/hostile/test_guard_page.py"
+    )
+
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-1000:]
 
 
 @pytest.mark.usefixtures("built")
 def test_codecs_pass_their_suite_and_write_the_same_bytes_on_arm() -> None:
-    done = run_on_arm("-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/unit/codecs/test_suite.py", "tests/golden")
+    done = run_tests_on_arm("tests/unit/codecs/test_suite.py", "tests/golden")
 
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-1000:]

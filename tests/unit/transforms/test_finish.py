@@ -11,14 +11,14 @@ import pytest
 from penstock import ArgumentError, _native
 from penstock.transforms import CenterCrop, Normalize, ToDtype, Transform, apply
 from penstock.types import Pixels
+from tests.simd import PATHS
 
-PATHS = ("portable", "baseline", "avx2", "avx512")
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 Array = npt.NDArray[Any]
 
 
-@pytest.fixture(params=PATHS[: PATHS.index(_native.best_simd_path()) + 1], autouse=True)
+@pytest.fixture(params=PATHS, autouse=True)
 def path(request: pytest.FixtureRequest) -> Any:  # noqa: ANN401 - a generator
     _native.force_simd_path(request.param)
     yield request.param
