@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,11 +47,13 @@ def run(
     environment: Mapping[str, str] | None = None,
     timeout_seconds: float | None = None,
     quiet: bool = False,
+    on_line: Callable[[bytes], None] | None = None,
 ) -> Completed:
     r"""Run a command under limits and give its output; its errors go where ours go.
 
     `on` is a file or folder of the disk that is meant. Where no control group holds the disk limit, `means.disk` is
     `readers`: Penstock's own readers hold it, in whatever process of the command; other programs do not feel it.
+    `on_line` is called with each line of the output when it comes.
 
     >>> run(["echo", "hello"], Limits(cores=1)).stdout
     b'hello\n'
@@ -64,16 +67,10 @@ def run(
     if means.cores == "affinity" and cores is not None:
         launcher.append("--cores=" + ",".join(map(str, cores)))
     try:
-        done = subprocess.run(
-            [*launcher, "--", *command],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE if quiet else None,
-            env=_environment(environment, limits, means),
-            timeout=timeout_seconds,
-            check=False,
+        exit_code, output, errors = _execute(
+            [*launcher, "--", *command], _environment(environment, limits, means), timeout_seconds, quiet, on_line
         )
-        errors = done.stderr or b""
-        return Completed(done.returncode, done.stdout, errors, means, _peak_memory(groups), _disk_bytes(groups))
+        return Completed(exit_code, output, errors, means, _peak_memory(groups), _disk_bytes(groups))
     finally:
         for group in groups:
             group.remove()
@@ -86,6 +83,41 @@ def _environment(given: Mapping[str, str] | None, limits: Limits, means: Means) 
         disk = EmulatedDisk(limits.disk_bytes_per_second, limits.disk_reads_per_second)
         environment[EMULATED_DISK] = disk.as_text()
     return environment
+
+
+def _execute(
+    command: list[str],
+    environment: dict[str, str],
+    timeout_seconds: float | None,
+    quiet: bool,
+    on_line: Callable[[bytes], None] | None,
+) -> tuple[int, bytes, bytes]:
+    """Exit code, output and errors. What is said on stderr goes to a file, so that nobody waits for its reader."""
+    with tempfile.TemporaryFile() as told:
+        child = subprocess.Popen(
+            command,
+            stdout=subprocess.PIPE,
+            stderr=told if quiet else None,
+            env=environment,
+        )
+        with child:
+            try:
+                if on_line is None:
+                    output, _ = child.communicate(timeout=timeout_seconds)
+                else:
+                    output = b"".join(_each(child, on_line))
+            except BaseException:
+                child.kill()
+                raise
+        told.seek(0)
+        return child.returncode, output, told.read()
+
+
+def _each(child: subprocess.Popen[bytes], on_line: Callable[[bytes], None]) -> Iterator[bytes]:
+    assert child.stdout is not None
+    for line in child.stdout:
+        on_line(line)
+        yield line
 
 
 def _means(limits: Limits, groups: list[Group]) -> Means:
