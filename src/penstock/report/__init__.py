@@ -1,5 +1,5 @@
 """Pages for people: text, figures and tables in one file that needs no network."""
 
-from penstock.report.page import Figure, Page, Section, Table, render
+from penstock.report.page import Attachment, Figure, Page, Section, Table, render
 
-__all__ = ["Figure", "Page", "Section", "Table", "render"]
+__all__ = ["Attachment", "Figure", "Page", "Section", "Table", "render"]

@@ -7,12 +7,15 @@ CSS classes of the page, so that figures follow its light and dark.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from types import MappingProxyType
 
+COLOURS = 8
 WIDTH, HEIGHT = 560, 340
 LEFT, RIGHT, TOP, BOTTOM = 64, 16, 16, 48
+LEGEND_ROW = 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +24,10 @@ class Series:
 
     name: str
     points: tuple[tuple[float, float], ...]
+    ranges: tuple[tuple[float, float], ...] = ()
+    """Of each point, the interval that its value is believed to lie in; or none."""
+    is_dashed: bool = False
+    """For what was predicted, not measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,43 +77,77 @@ def scatter(marks: Sequence[Mark], x_label: str, y_label: str) -> str:
     return _figure(x_axis, y_axis, body, f"{y_label} over {x_label}")
 
 
-def lines(series: Sequence[Series], x_label: str, y_label: str, marks: Sequence[Mark] = ()) -> str:
-    """Lines over a common axis, with marks on top."""
+def lines(
+    series: Sequence[Series], x_label: str, y_label: str, marks: Sequence[Mark] = (), *, starts_at_zero: bool = True
+) -> str:
+    """Lines over a common axis, with their points and intervals, and marks on top."""
     xs = [x for row in series for x, _ in row.points]
     ys = [y for row in series for _, y in row.points] + [mark.y for mark in marks]
+    ys += [bound for row in series for interval in row.ranges for bound in interval]
+    low = 0.0 if starts_at_zero else min(ys) - (max(ys) - min(ys)) * 0.08
     x_axis = Axis(x_label, min(xs), max(xs))
-    y_axis = Axis(y_label, 0.0, max(ys) * 1.08)
-    body = []
-    for number, row in enumerate(series):
-        path = " ".join(f"{_x(x_axis, x):.1f},{_y(y_axis, y):.1f}" for x, y in row.points)
-        body.append(
-            f'<polyline class="line s{number % 6}" points="{path}"><title>{escape(row.name)}</title></polyline>'
-        )
-        x, y = row.points[-1]
-        body.append(_text(_x(x_axis, x) - 4, _y(y_axis, y) - 6, row.name, f"end s{number % 6}"))
+    y_axis = Axis(y_label, low, max(ys) + (max(ys) - low) * 0.08 or 1.0)
+    body = [part for number, row in enumerate(series) for part in _line(row, x_axis, y_axis, number % COLOURS)]
     body += [_labelled(mark, x_axis, y_axis, 5) for mark in marks]
-    return _figure(x_axis, y_axis, body, f"{y_label} over {x_label}")
+    return _figure(x_axis, y_axis, body, f"{y_label} over {x_label}", legend=[row.name for row in series])
 
 
-def bars(groups: Sequence[tuple[str, Sequence[tuple[str, float]]]], y_label: str) -> str:
-    """Groups of named bars from zero."""
+def _line(row: Series, x_axis: Axis, y_axis: Axis, number: int) -> list[str]:
+    places = [(_x(x_axis, x), _y(y_axis, y)) for x, y in row.points]
+    path = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
+    kind = f"line s{number}{' dashed' * row.is_dashed}"
+    drawn = [f'<polyline class="{kind}" points="{path}"/>']
+    for (x, _), (low, high) in zip(places, row.ranges, strict=False):
+        drawn.append(_whisker(x, _y(y_axis, low), _y(y_axis, high)))
+    for (x, y), (value_x, value_y) in zip(places, row.points, strict=True):
+        title = f"<title>{escape(row.name)}: {_number(value_x)}, {_number(value_y)}</title>"
+        drawn.append(
+            f'<circle class="dot s{number}" cx="{x:.1f}" cy="{y:.1f}" r="{2 if row.is_dashed else 4}">{title}</circle>'
+        )
+    return drawn
+
+
+def _whisker(x: float, low: float, high: float) -> str:
+    caps = "".join(
+        f'<line class="whisker" x1="{x - 4:.1f}" x2="{x + 4:.1f}" y1="{y:.1f}" y2="{y:.1f}"/>' for y in (low, high)
+    )
+    return f'<line class="whisker" x1="{x:.1f}" x2="{x:.1f}" y1="{low:.1f}" y2="{high:.1f}"/>{caps}'
+
+
+Intervals = Mapping[tuple[str, str], tuple[float, float]]
+"""(group, name) of a bar: the interval that its value is believed to lie in."""
+
+
+def bars(
+    groups: Sequence[tuple[str, Sequence[tuple[str, float]]]],
+    y_label: str,
+    intervals: Intervals = MappingProxyType({}),
+    *,
+    lowest: float = 0.0,
+) -> str:
+    """Groups of named bars, from zero unless `lowest` says otherwise, with intervals where there are some."""
     names = list(dict.fromkeys(name for _, values in groups for name, _ in values))
-    y_axis = Axis(y_label, 0.0, max(value for _, values in groups for _, value in values) * 1.15)
+    tops = [value for _, values in groups for _, value in values] + [high for _, high in intervals.values()]
+    y_axis = Axis(y_label, lowest, lowest + (max(tops) - lowest) * 1.15 or 1.0)
     x_axis = Axis("", 0.0, float(len(groups)))
     body = []
     width = 0.8 / len(names)
     for place, (group, values) in enumerate(groups):
         for name, value in values:
             left = place + 0.1 + names.index(name) * width
-            x, y = _x(x_axis, left), _y(y_axis, value)
-            size = f'width="{_x(x_axis, left + width * 0.92) - x:.1f}" height="{_y(y_axis, 0) - y:.1f}"'
+            x, y = _x(x_axis, left), _y(y_axis, max(value, lowest))
+            right = _x(x_axis, left + width * 0.92)
+            size = f'width="{right - x:.1f}" height="{_y(y_axis, lowest) - y:.1f}"'
             title = f"<title>{escape(group)}, {escape(name)}: {_number(value)}</title>"
-            body.append(f'<rect class="bar s{names.index(name) % 6}" x="{x:.1f}" y="{y:.1f}" {size}>{title}</rect>')
-            body.append(_text(x + 2, y - 4, _number(value), "small"))
-        body.append(_text(_x(x_axis, place + 0.5), HEIGHT - BOTTOM + 16, group, "middle"))
-    for number, name in enumerate(names):
-        body.append(_text(LEFT + 8 + 110 * number, TOP + 10, f"■ {name}", f"s{number % 6}"))
-    return _figure(x_axis, y_axis, body, y_label, shows_x=False)
+            number = names.index(name) % COLOURS
+            body.append(f'<rect class="bar s{number}" x="{x:.1f}" y="{y:.1f}" {size}>{title}</rect>')
+            interval = intervals.get((group, name))
+            if interval is not None:
+                body.append(_whisker((x + right) / 2, _y(y_axis, max(interval[0], lowest)), _y(y_axis, interval[1])))
+            if right - x > 26:
+                body.append(_text((x + right) / 2, HEIGHT - BOTTOM - 5, _number(value), "middle small onbar"))
+        body.append(_text(_x(x_axis, place + 0.5), HEIGHT - BOTTOM + 16, group, "middle small"))
+    return _figure(x_axis, y_axis, body, y_label, shows_x=False, legend=names if len(names) > 1 else ())
 
 
 def triangle(shapes: Sequence[tuple[str, tuple[float, float, float]]], corners: tuple[str, str, str]) -> str:
@@ -128,8 +169,10 @@ def triangle(shapes: Sequence[tuple[str, tuple[float, float, float]]], corners: 
     for number, (name, shares) in enumerate(shapes):
         path = " ".join("{:.1f},{:.1f}".format(*corner(place, min(1.0, share))) for place, share in enumerate(shares))
         told = ", ".join(f"{label} {share:.0%}" for label, share in zip(corners, shares, strict=True))
-        body.append(f'<polygon class="area s{number}" points="{path}"><title>{escape(name)}: {told}</title></polygon>')
-        body.append(_text(16, 24 + 18 * number, f"■ {name}", f"s{number}"))
+        body.append(
+            f'<polygon class="area s{number % COLOURS}" points="{path}"><title>{escape(name)}: {told}</title></polygon>'
+        )
+        body.append(_text(16, 24 + 18 * number, f"■ {name}", f"s{number % COLOURS}"))
     return _svg(body, "utilisation of " + ", ".join(corners))
 
 
@@ -151,10 +194,12 @@ def _labelled(mark: Mark, x_axis: Axis, y_axis: Axis, number: int) -> str:
     title = f"<title>{escape(mark.name)}: {_number(mark.x)}, {_number(mark.y)}</title>"
     is_right = x > WIDTH * 0.75
     label = _text(x - 8 if is_right else x + 8, y + 4, mark.name, "end" if is_right else "")
-    return f'<circle class="dot s{number % 6}" cx="{x:.1f}" cy="{y:.1f}" r="5">{title}</circle>{label}'
+    return f'<circle class="dot s{number % COLOURS}" cx="{x:.1f}" cy="{y:.1f}" r="5">{title}</circle>{label}'
 
 
-def _figure(x_axis: Axis, y_axis: Axis, body: list[str], title: str, *, shows_x: bool = True) -> str:
+def _figure(
+    x_axis: Axis, y_axis: Axis, body: list[str], title: str, *, shows_x: bool = True, legend: Sequence[str] = ()
+) -> str:
     frame = []
     for value in y_axis.ticks():
         y = _y(y_axis, value)
@@ -165,12 +210,27 @@ def _figure(x_axis: Axis, y_axis: Axis, body: list[str], title: str, *, shows_x:
     frame.append(_text((LEFT + WIDTH) / 2, HEIGHT - 8, x_axis.label, "middle"))
     side = f'transform="rotate(-90 14 {HEIGHT / 2:.0f})"'
     frame.append(f'<text class="middle" x="14" y="{HEIGHT / 2:.0f}" {side}>{escape(y_axis.label)}</text>')
-    return _svg(frame + body, title)
+    return _svg(frame + body, title, legend)
 
 
-def _svg(body: list[str], title: str) -> str:
-    inside = "".join(body)
-    return f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title)}">{inside}</svg>'
+def _svg(body: list[str], title: str, legend: Sequence[str] = ()) -> str:
+    """The drawing, moved down to make room for its legend."""
+    rows, entries = _legend(legend)
+    inside = "".join(entries) + f'<g transform="translate(0 {rows * LEGEND_ROW})">{"".join(body)}</g>'
+    height = HEIGHT + rows * LEGEND_ROW
+    return f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(title)}">{inside}</svg>'
+
+
+def _legend(names: Sequence[str]) -> tuple[int, list[str]]:
+    """Rows that the legend takes, and its texts, broken before they leave the frame."""
+    entries, x, row = [], float(LEFT), 0
+    for number, name in enumerate(names):
+        width = 24 + 6.6 * len(name)
+        if x + width > WIDTH and x > LEFT:
+            x, row = float(LEFT), row + 1
+        entries.append(_text(x, 14 + row * LEGEND_ROW, f"■ {name}", f"s{number % COLOURS}"))
+        x += width
+    return (row + 1 if names else 0), entries
 
 
 def _text(x: float, y: float, text: str, kind: str = "") -> str:

@@ -24,12 +24,27 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A heading with sentences, figures, a table, in this order."""
+    """A heading with sentences, figures, a table or several, in this order."""
 
     title: str
     sentences: tuple[str, ...] = ()
     figures: tuple[Figure, ...] = ()
     table: Table | None = None
+    more_tables: tuple[Table, ...] = ()
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """All of them."""
+        return (*((self.table,) if self.table is not None else ()), *self.more_tables)
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """A text file that travels inside the page and can be saved from it."""
+
+    title: str
+    name: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +54,9 @@ class Page:
     title: str
     subtitle: str
     sections: Sequence[Section] = field(default_factory=tuple)
+    answer: str = ""
+    """What it all comes to, above everything."""
+    attachment: Attachment | None = None
 
 
 def render(page: Page) -> bytes:
@@ -54,4 +72,5 @@ def render(page: Page) -> bytes:
         lstrip_blocks=True,
     )
     template = environment.get_template("page.html")
-    return template.render(title=page.title, subtitle=page.subtitle, sections=page.sections).encode()
+    members = {name: getattr(page, name) for name in ("title", "subtitle", "sections", "answer", "attachment")}
+    return template.render(members).encode()
