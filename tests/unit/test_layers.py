@@ -20,8 +20,8 @@ LAYERS = (
     ("torch", "jax", "pillow"),
     ("info", "synth", "bench", "profile"),
     ("plan",),
-    ("build", "export", "doctor", "lab"),
-    ("report",),
+    ("build", "export", "doctor", "report"),
+    ("lab",),
     ("auto",),
     ("testing",),
     ("cli",),
@@ -31,14 +31,15 @@ RANKS = {folder: rank for rank, row in enumerate(LAYERS) for folder in row}
 
 # What only some places may import: the package, and who may.
 PRIVILEGES = {
-    "torch": ("penstock.torch", "penstock.kernels"),
+    # The lab measures rivals as their users run them: torch's DataLoader with Pillow, and codecs of imagecodecs.
+    "torch": ("penstock.torch", "penstock.kernels", "penstock.lab.loaders", "penstock.lab.peers"),
     "triton": ("penstock.kernels",),
     "jax": ("penstock.jax",),
     "typer": ("penstock.cli",),
     "rich": ("penstock.cli",),
     "tifffile": ("penstock.codecs.tiff",),
-    "imagecodecs": ("penstock.codecs.tiff",),
-    "PIL": ("penstock.pillow",),
+    "imagecodecs": ("penstock.codecs.tiff", "penstock.lab.coders"),
+    "PIL": ("penstock.pillow", "penstock.lab.loaders", "penstock.lab.peers"),
     "cv2": (),
     "threading": (),
     "multiprocessing": (),

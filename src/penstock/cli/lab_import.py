@@ -1,4 +1,4 @@
-"""`penstock lab`: experiments, and the analysis of published ones."""
+"""`penstock lab import`: what published training logs say."""
 
 from __future__ import annotations
 
@@ -9,18 +9,16 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from penstock.cli.group import add_command, new_group
+from penstock.cli.group import add_command
 from penstock.cli.output import JsonOption, Output, new_table
 from penstock.lab import Published, analyse
 
 LogFolder = Annotated[Path, typer.Argument(metavar="LOGDIR", help="A folder of runs, each with its report.")]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the group."""
-    group = new_group("lab", "Experiments on formats, caches and loaders, and what published ones say.")
+def register(group: typer.Typer) -> None:
+    """Add the command to the group `lab`."""
     add_command(group, "import", import_logs, examples=("penstock lab import dl2/logs",))
-    app.add_typer(group)
 
 
 def import_logs(folder: LogFolder, json: JsonOption = False) -> None:

@@ -24,6 +24,7 @@ from rich.progress import (
     Progress,
     ProgressColumn,
     Task,
+    TaskID,
     TextColumn,
     TimeRemainingColumn,
 )
@@ -78,8 +79,14 @@ class Output:
     @contextmanager
     def progress(self) -> Iterator[OnProgress]:
         """A bar on stderr for the length of a `with`; calls of the value move it. Nothing off a terminal."""
+        with self.bars(1) as (report,):
+            yield report
+
+    @contextmanager
+    def bars(self, count: int) -> Iterator[tuple[OnProgress, ...]]:
+        """As `progress`, several bars below each other."""
         if not sys.stderr.isatty():
-            yield no_progress
+            yield (no_progress,) * count
             return
         columns = (
             TextColumn("{task.description}"),
@@ -89,12 +96,14 @@ class Output:
             TimeRemainingColumn(),
         )
         with Progress(*columns, console=self._messages, transient=True) as bar:
-            task = bar.add_task("", total=None)
+            yield tuple(_mover(bar, bar.add_task("", total=None)) for _ in range(count))
 
-            def report(stage: str, done: int, total: int) -> None:
-                bar.update(task, description=stage, completed=done, total=total)
 
-            yield report
+def _mover(bar: Progress, task: TaskID) -> OnProgress:
+    def report(stage: str, done: int, total: int) -> None:
+        bar.update(task, description=stage, completed=done, total=total)
+
+    return report
 
 
 class RateColumn(ProgressColumn):

@@ -36,6 +36,12 @@ class TreeMeter:
             sum(used.cpu_seconds for used in self._seen.values()), sum(used.disk_bytes for used in self._seen.values())
         )
 
+    def anonymous_bytes(self) -> int:
+        """Memory of them all, now, that no file backs: what a limit must leave before anything can be cached."""
+        # Proportional: pages that forked workers still share with their parent count once.
+        lines = [line for process in self._tree() for line in read_lines(f"/proc/{process}/smaps_rollup")]
+        return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss_Anon:"))
+
     def _tree(self) -> list[int]:
         found, waiting = [], [self._root]
         while waiting:

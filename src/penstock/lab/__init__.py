@@ -1,6 +1,31 @@
-"""Experiments on data formats and loaders, and the analysis of published ones."""
+"""Experiments on formats, caches, loaders and training, and the analysis of published ones."""
 
 from penstock.lab.dllogger import Epoch, Report, read_report
+from penstock.lab.lines import Line, load_lines
+from penstock.lab.page import run_page
 from penstock.lab.published import Published, analyse
+from penstock.lab.recipe import Cell, Findings, Recipe
+from penstock.lab.recipes.table import RECIPES, find_recipe
+from penstock.lab.run import Progress, load_run, run_recipe
+from penstock.lab.settings import settings_text, with_settings
 
-__all__ = ["Epoch", "Published", "Report", "analyse", "read_report"]
+__all__ = [
+    "RECIPES",
+    "Cell",
+    "Epoch",
+    "Findings",
+    "Line",
+    "Progress",
+    "Published",
+    "Recipe",
+    "Report",
+    "analyse",
+    "find_recipe",
+    "load_lines",
+    "load_run",
+    "read_report",
+    "run_page",
+    "run_recipe",
+    "settings_text",
+    "with_settings",
+]

@@ -2,7 +2,9 @@
 
 from penstock.storage.local import (
     AppendFile,
+    append_line,
     disk_limit,
+    drop_cached,
     file_checksum,
     make_folders,
     probe_reads,
@@ -19,7 +21,9 @@ __all__ = [
     "AppendFile",
     "InputFile",
     "Tree",
+    "append_line",
     "disk_limit",
+    "drop_cached",
     "file_checksum",
     "list_tree",
     "locked",

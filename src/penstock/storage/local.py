@@ -98,3 +98,31 @@ def time_opens(paths: list[bytes]) -> float:
     for path in paths:
         os.close(os.open(path, os.O_RDONLY | os.O_CLOEXEC))
     return time.perf_counter() - begin
+
+
+def append_line(path: str | os.PathLike[str], line: Buffer) -> None:
+    """Add a line, and its end, to a file that grows; made if it is not there.
+
+    One write, so a kill leaves at most a half line at the end, which the next call takes away.
+    """
+    with open(path, "ab+", buffering=0) as file:  # noqa: PTH123
+        file.seek(0)
+        there = file.read() or b""
+        file.truncate(there.rfind(b"\n") + 1)
+        file.write(bytes(line) + b"\n")
+
+
+def drop_cached(path: str | os.PathLike[str]) -> None:
+    """Let the page cache forget a file, or every file below a folder: what reads it next reads the disk.
+
+    Pages that are not on the disk yet are written first. Another process that maps the file may keep its pages.
+    """
+    place = os.fspath(path)
+    names = [os.path.join(folder, name) for folder, _, found in os.walk(place) for name in found] or [place]  # noqa: PTH118
+    for name in names:
+        descriptor = os.open(name, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            os.fdatasync(descriptor)
+            os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+        finally:
+            os.close(descriptor)

@@ -1,0 +1,95 @@
+"""One way to encode and decode for the lab's codec table: Penstock's codecs, and those of rival libraries.
+
+Rivals (`avif`, `jxl`, `jpeg2k` through imagecodecs; `compressai`, learned ones) are measured, never used: no dataset is
+written in them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+
+import numpy as np
+
+from penstock.codecs import DecodeOptions, Promise, find, parse_format
+from penstock.lab.jobs.contract import LeftOut
+from penstock.types import Pixels
+
+
+@dataclass(frozen=True, slots=True)
+class Coder:
+    """A format as two functions."""
+
+    encode: Callable[[Pixels], bytes]
+    decode: Callable[[bytes], Pixels]
+    is_lossless: bool
+
+
+def coder_of(text: str) -> Coder:
+    """The coder of a format such as `jpeg:q=85` or `avif:q=60`; `LeftOut` if its library is not installed.
+
+    >>> import numpy
+    >>> coder = coder_of("png")
+    >>> int(coder.decode(coder.encode(numpy.full((2, 2), 7, numpy.uint8)))[0, 0])
+    7
+    """
+    name = text.partition(":")[0]
+    if name in RIVALS:
+        if find_spec("imagecodecs") is None:
+            raise LeftOut("imagecodecs is not installed (pip install imagecodecs)")
+        return RIVALS[name](_quality(text))
+    format = parse_format(text)
+    codec = find(format.codec)
+    return Coder(
+        lambda pixels: codec.encode(pixels, format),
+        lambda data: codec.decode(data, DecodeOptions()),
+        codec.promise(format) is Promise.EXACT,
+    )
+
+
+def _quality(text: str) -> int | None:
+    """The `q` of a format's text; None if it says `lossless`, or nothing."""
+    for part in text.split(":")[1:]:
+        if part.startswith("q=") and part[2:].isdecimal():
+            return int(part[2:])
+    return None
+
+
+def _avif(quality: int | None) -> Coder:
+    import imagecodecs
+
+    # Speed 6 of 10 is what its tools choose by themselves; one thread, as every codec of the table has.
+    def encode(pixels: Pixels) -> bytes:
+        return bytes(
+            imagecodecs.avif_encode(pixels, level=quality if quality is not None else 100, speed=6, numthreads=1)
+        )
+
+    return Coder(encode, lambda data: _array(imagecodecs.avif_decode(data, numthreads=1)), quality is None)
+
+
+def _jxl(quality: int | None) -> Coder:
+    import imagecodecs
+
+    def encode(pixels: Pixels) -> bytes:
+        if quality is None:
+            return bytes(imagecodecs.jpegxl_encode(pixels, lossless=True, effort=3, numthreads=1))
+        return bytes(imagecodecs.jpegxl_encode(pixels, level=quality, effort=3, numthreads=1))
+
+    return Coder(encode, lambda data: _array(imagecodecs.jpegxl_decode(data, numthreads=1)), quality is None)
+
+
+def _jpeg2k(quality: int | None) -> Coder:
+    import imagecodecs
+
+    def encode(pixels: Pixels) -> bytes:  # its level is a PSNR in dB; 0 is lossless
+        return bytes(imagecodecs.jpeg2k_encode(pixels, level=quality or 0, numthreads=1))
+
+    return Coder(encode, lambda data: _array(imagecodecs.jpeg2k_decode(data, numthreads=1)), quality is None)
+
+
+RIVALS: Mapping[str, Callable[[int | None], Coder]] = {"avif": _avif, "jpeg2k": _jpeg2k, "jxl": _jxl}
+
+
+def _array(decoded: object) -> Pixels:
+    return np.asarray(decoded)

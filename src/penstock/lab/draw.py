@@ -1,0 +1,63 @@
+"""From lines to what figures need: grouped, averaged over seeds, with intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from penstock.lab.lines import Line
+from penstock.lab.statistics import Estimate, estimate
+from penstock.report import Section, Table
+
+
+def of_setting(lines: Iterable[Line], name: str) -> dict[str, list[Line]]:
+    """Lines by the text of a setting, in order of appearance."""
+    groups: dict[str, list[Line]] = {}
+    for line in lines:
+        groups.setdefault(str(line.setting(name)), []).append(line)
+    return groups
+
+
+def by_seed(lines: Iterable[Line], measure: str) -> dict[int, float]:
+    """A measure of each seed."""
+    return {line.seed: line.number(measure) for line in lines}
+
+
+def estimates(lines: Iterable[Line], setting: str, measure: str) -> dict[str, Estimate]:
+    """A measure over the seeds, by the text of a setting."""
+    return {
+        name: estimate([line.number(measure) for line in group]) for name, group in of_setting(lines, setting).items()
+    }
+
+
+def table_of(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Table:
+    """A table of anything that has a text."""
+    return Table(tuple(columns), tuple(tuple(str(cell) for cell in row) for row in rows))
+
+
+def circumstances_section(lines: Sequence[Line]) -> Section:
+    """Under what it was measured, and what could not be."""
+    first = lines[0].circumstances
+    code = f"penstock {first['penstock']}" + (f" at commit {first['commit']}" if first["commit"] else "")
+    seeds = ", ".join(map(str, sorted({line.seed for line in lines})))
+    sentences = [
+        f"{first['cpu']}, {first['cores']} cores, {first['system']}; {code}.",
+        f"{len(lines)} cells, seeds {seeds}, begun {first['date']}.",
+    ]
+    limited = sorted(
+        {(line.limits, " ".join(f"{name} by {by}" for name, by in line.means.items())) for line in lines if line.means}
+    )
+    sentences += [f"Limits: {limits}; held: {means}." for limits, means in limited[:12]]
+    if limited:
+        sentences.append(
+            "Before every limited cell the page cache was told to forget the data; caches of Penstock's own read past "
+            "it (O_DIRECT)."
+        )
+    left_out = sorted({(_subject(line), line.left_out) for line in lines if line.left_out})
+    sentences += [f"Left out: {what}: {why}." for what, why in left_out]
+    return Section("How it was measured", tuple(sentences))
+
+
+def _subject(line: Line) -> str:
+    """What a cell is about, in a word."""
+    names = ("format", "policy", "loader", "variant")
+    return str(next((line.setting(name) for name in names if line.setting(name)), line.job))

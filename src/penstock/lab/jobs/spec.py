@@ -1,0 +1,36 @@
+"""From a cell's settings to what a loader is told."""
+
+from __future__ import annotations
+
+from penstock.lab.jobs.contract import Order
+from penstock.lab.loaders import LoaderSpec
+
+
+def spec_of(order: Order, *, part: str = "", variant: str = "") -> LoaderSpec:
+    """The spec of a part of the data; `variant` stands in for the settings' own.
+
+    Settings: `variant`, `batch_size`, `threads`, `size`, `crop`, `cache`, `memory_bytes`, `target`, `share`, `encoded`,
+    `fidelity`.
+    """
+    chosen = variant or order.text("variant")
+    return LoaderSpec(
+        path=order.paths[chosen] if chosen else order.paths["data"],
+        folder=order.paths["data"],
+        batch_size=order.integer("batch_size", 32),
+        threads=order.integer("threads"),
+        seed=order.seed,
+        size=order.integer("size"),
+        crop=_validating(order.text("crop", "resized")) if part == "val" else order.text("crop", "resized"),
+        cache=order.text("cache", "system"),
+        memory_bytes=order.integer("memory_bytes"),
+        target=order.text("target") if part else "",
+        part=part,
+        share=order.number("share", 1.0) if part == "train" else 1.0,
+        is_encoded=bool(order.settings.get("encoded", False)),
+        fidelity=order.text("fidelity"),
+    )
+
+
+def _validating(crop: str) -> str:
+    """What validation does for each way to crop in training."""
+    return {"resized": "scaled", "plain": "center", "stretch": "stretch"}[crop]

@@ -1,0 +1,6 @@
+"""Loaders under one contract: Penstock's, and those a user would take instead."""
+
+from penstock.lab.loaders.contract import LabLoader, LoaderSpec
+from penstock.lab.loaders.table import LOADERS, open_loader
+
+__all__ = ["LOADERS", "LabLoader", "LoaderSpec", "open_loader"]

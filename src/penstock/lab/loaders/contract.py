@@ -1,0 +1,53 @@
+"""What a loader of the lab is: told the same things, it gives batches of the same shape."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class LoaderSpec:
+    """What every loader is told."""
+
+    path: str
+    """A dataset of Penstock's, for those that read it; else the folder of images."""
+    folder: str
+    """The folder of images as the user has it."""
+    batch_size: int
+    threads: int
+    """Of the loader; worker processes where it has those. 0: all usable cores."""
+    seed: int
+    size: int
+    """Side of the square crop; 0: whole images, encoded if `is_encoded`."""
+    crop: str = "resized"
+    """`resized`: RandomResizedCrop. `plain`: RandomCrop. `center`: what validation does. `stretch`: the whole image."""
+    cache: str = "system"
+    memory_bytes: int = 0
+    """0: what working takes, and no cache."""
+    target: str = "label"
+    """What a batch brings beside its images: `label`, `mask`, or `` for nothing."""
+    part: str = ""
+    """`train`, `val`, or `` for everything."""
+    share: float = 1.0
+    """Of the samples of the part: the first of every class, as (DL)² subsampled."""
+    is_encoded: bool = False
+    """Read only: batches hold encoded images."""
+    fidelity: str = ""
+
+
+class LabLoader(Protocol):
+    """An opened loader."""
+
+    num_images: int
+    """Of an epoch."""
+
+    def epoch(self) -> Iterator[tuple[Any, Any, int]]:
+        """(images N×C×H×W of uint8, targets or None, N) of each batch of the next epoch."""
+
+    def facts(self) -> dict[str, float]:
+        """What it counted itself, over all epochs: plain numbers."""
+
+    def close(self) -> None:
+        """Stop whatever runs."""

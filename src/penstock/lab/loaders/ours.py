@@ -1,0 +1,105 @@
+"""Penstock's own loader, on a dataset or on the folder as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from penstock.lab.loaders.contract import LoaderSpec
+from penstock.load import Loader
+from penstock.load.samples import Ids, Samples
+from penstock.load.source import open_samples
+from penstock.transforms import CenterCrop, RandomCrop, RandomHorizontalFlip, RandomResizedCrop, Resize, Transform
+
+HELD_OUT = 5
+"""Without a split for it, every fifth sample is for validation: ids are sorted by class, so each gives its share."""
+
+
+class EncodedLoader(Loader):
+    """Reads and checks, and decodes nothing."""
+
+    _takes_encoded = True
+
+
+class OurLoader:
+    """Batches of `penstock.Loader`."""
+
+    def __init__(self, spec: LoaderSpec) -> None:
+        kind = EncodedLoader if spec.is_encoded else Loader
+        ids = part_of(open_samples(spec.path), spec.part, spec.share)
+        self._target = spec.target
+        self._loader = kind(
+            spec.path,
+            batch_size=spec.batch_size,
+            seed=spec.seed,
+            threads=spec.threads,
+            transform=None if spec.is_encoded else transforms_of(spec),
+            layout="NHWC" if spec.is_encoded else "NCHW",
+            cache=spec.cache,
+            memory=spec.memory_bytes,
+            subset=ids,
+            shuffle=spec.part != "val",
+        )
+        self.num_images = self._loader.dataset.num_samples if ids is None else len(ids)
+
+    def epoch(self) -> Iterator[tuple[Any, Any, int]]:
+        """The next epoch."""
+        for batch in self._loader:
+            yield batch["image"], batch[self._target] if self._target else None, len(batch["id"])
+
+    def facts(self) -> dict[str, float]:
+        """Of `Loader.stats()`."""
+        stats = self._loader.stats()
+        names = ("bytes_read", "hit_ratio", "working_bytes", "peak_memory_bytes", "num_reads")
+        return {name: float(stats[name]) for name in names}
+
+    def close(self) -> None:
+        """Stop its threads."""
+        self._loader.close()
+
+
+def open_loader(spec: LoaderSpec) -> OurLoader:
+    """As the contract says."""
+    return OurLoader(spec)
+
+
+def transforms_of(spec: LoaderSpec) -> list[Transform] | None:
+    """The crop of a spec; flips come with the crops of training."""
+    if spec.size == 0:
+        return None
+    kinds: dict[str, list[Transform]] = {
+        "resized": [RandomResizedCrop(spec.size), RandomHorizontalFlip()],
+        "plain": [RandomCrop(spec.size), RandomHorizontalFlip()],
+        "center": [CenterCrop(spec.size)],
+        "scaled": [Resize(spec.size * 8 // 7), CenterCrop(spec.size)],
+        "stretch": [Resize((spec.size, spec.size))],
+    }
+    return kinds[spec.crop]
+
+
+def part_of(samples: Samples, part: str, share: float = 1.0) -> Ids | None:
+    """Ids of training or validation: the splits that the data has, else every fifth sample is held out.
+
+    With a share, the first so many of each class, as the keys sort.
+    """
+    if not part:
+        return None
+    if part in samples.split_names and {"train", "val"} <= set(samples.split_names):
+        ids = samples.select(part, None)
+        assert ids is not None
+    else:
+        every = np.arange(samples.num_samples)
+        is_held_out = every % HELD_OUT == HELD_OUT - 1
+        ids = every[is_held_out if part == "val" else ~is_held_out]
+    if share >= 1:
+        return ids
+    labels = samples.scalars.get("label")
+    groups = np.zeros(len(ids), np.int64) if labels is None else np.asarray(labels)[ids].astype(np.int64)
+    kept = [
+        chosen[: max(1, round(len(chosen) * share))]
+        for group in np.unique(groups)
+        if len(chosen := ids[groups == group])
+    ]
+    return np.sort(np.concatenate(kept))

@@ -1,0 +1,169 @@
+"""`thrash`: what an epoch reads from the disk when memory does not hold the data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from penstock.documents import Json
+from penstock.lab.draw import by_seed, of_setting, table_of
+from penstock.lab.lines import Line, measured
+from penstock.lab.recipe import Cell, DataFacts, Findings, Recipe
+from penstock.lab.statistics import Estimate, estimate, paired_ratio
+from penstock.lab.work import SOURCE
+from penstock.limits import Limits, parse_limits
+from penstock.report import Figure, Section
+from penstock.report.charts import Series, lines
+
+PAGE_CACHES = {"page cache": "penstock", "torch": "torch"}
+"""Policies that leave it to the kernel, and the loader that reads."""
+SLACK_BYTES = 24 * 2**20
+"""Of a limited process beside its own memory and what it caches: page tables, buffers of pipes, shared batches."""
+LITTLE = 1.05
+"""A ratio of rates below it is no gain that one would act on."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Thrash(Recipe):
+    """Varies who caches and how much memory holds; holds data, order, disk. Measures bytes from the disk."""
+
+    name: ClassVar[str] = "thrash"
+    question: ClassVar[str] = (
+        "bytes read per epoch over a memory limit: page cache, torch, and caches of Penstock's own"
+    )
+    published: ClassVar[str] = (
+        "(DL)² Fig 2. On 145.6 GiB, DALI read everything in every epoch until all fitted (160 GiB); PyTorch read 95 % "
+        "at 44 % of the size and 42 % at 99 %. A cache that never evicts (MinIO) reads 1 − x."
+    )
+
+    shares: tuple[float, ...] = (0.25, 0.5, 0.75, 1.1)
+    """Of the data's bytes that memory can cache."""
+    policies: tuple[str, ...] = ("page cache", "torch", "pinned", "rolling")
+    disk: str = "100MB/s"
+    """Held by a control group; `none` leaves the disk as it is."""
+    epochs: int = 3
+    size: int = 64
+    batch_size: int = 16
+
+    def cells(self, data: DataFacts, done: Sequence[Line]) -> list[Cell]:
+        """First what each process takes by itself, then every policy at every share."""
+        probes = [
+            Cell("load", self._settings(name, 0.0) | {"epochs": 1}, 0, self._limits(), is_alone=True)
+            for name in self.policies
+        ]
+        needs = {line.setting("policy"): line for line in measured(done, "load", cached_share=0.0)}
+        cells = list(probes)
+        for name in self.policies:
+            if name in needs:
+                cells += [
+                    self._cell(name, share, seed, data, needs[name])
+                    for share in self.shares
+                    for seed in range(self.seeds)
+                ]
+        return cells
+
+    def findings(self, lines: Sequence[Line]) -> Findings:
+        """How much each policy read, and whether a cache of one's own pays on this disk."""
+        found = [line for line in measured(lines, "load") if line.setting("cached_share") > 0]
+        middle = min(self.shares, key=lambda share: abs(share - 0.5))
+        here = of_setting([line for line in found if line.setting("cached_share") == middle], "policy")
+        rates = {name: by_seed(group, "images_per_second") for name, group in here.items()}
+        own = [name for name in rates if name not in PAGE_CACHES]
+        best = max(own, key=lambda name: sum(rates[name].values()), default="")
+        gain = paired_ratio(rates[best], rates["page cache"]) if best and "page cache" in rates else None
+        return Findings(
+            _answer(best, gain, middle),
+            (_reads(found), _rates(found)),
+            values={"best": best, "gain": gain.mean if gain else None, "gain_low": gain.low if gain else None,
+                    "read_share": {f"{name} {share}": value.mean for (name, share), value in _shares(found).items()}},
+        )  # fmt: skip
+
+    def _limits(self) -> Limits:
+        return parse_limits(f"disk={self.disk}") if self.disk != "none" else Limits()
+
+    def _settings(self, policy: str, share: float) -> dict[str, Json]:
+        return {
+            "policy": policy,
+            "cached_share": share,
+            "loader": PAGE_CACHES.get(policy, "penstock"),
+            "cache": "system" if policy in PAGE_CACHES else policy,
+            "variant": SOURCE,
+            "size": self.size,
+            "crop": "stretch",
+            "threads": self.threads,
+            "batch_size": self.batch_size,
+            "epochs": self.epochs,
+        }
+
+    def _cell(self, policy: str, share: float, seed: int, data: DataFacts, need: Line) -> Cell:
+        """The kernel's caches are bounded by a limit on the process, ours by the loader's budget."""
+        cached = round(share * data.source_bytes)
+        settings, limits = self._settings(policy, share), self._limits()
+        if policy in PAGE_CACHES:
+            limits = replace(limits, memory_bytes=round(need.number("anonymous_bytes")) + SLACK_BYTES + cached)
+        else:
+            under_way = 4 * self.batch_size * data.source_bytes // data.num_samples
+            settings["memory_bytes"] = round(need.number("working_bytes")) + under_way + cached
+        return Cell("load", settings, seed, limits, is_alone=True)
+
+
+def _shares(found: Sequence[Line]) -> dict[tuple[str, float], Estimate]:
+    """The share of an epoch's bytes that was read, by policy and share of memory."""
+    total = max(line.epochs[0]["disk_bytes"] for line in found)
+    groups: dict[tuple[str, float], list[float]] = {}
+    for line in found:
+        place = str(line.setting("policy")), float(line.setting("cached_share"))
+        groups.setdefault(place, []).append(line.number("disk_bytes_per_epoch") / total)
+    return {place: estimate(values) for place, values in groups.items()}
+
+
+def _reads(found: Sequence[Line]) -> Section:
+    read = _shares(found)
+    places = sorted({share for _, share in read})
+    series = [
+        _series(name, {share: read[name, share] for share in places if (name, share) in read})
+        for name in of_setting(found, "policy")
+    ]
+    series.append(Series("1 − x", tuple((share, max(0.0, 1 - share)) for share in (0.0, *places)), is_dashed=True))
+    rows = [
+        (name, f"{share:.0%}", f"{value.mean:.1%}", f"{max(0.0, 1 - share):.1%}")
+        for (name, share), value in read.items()
+    ]
+    drawing = lines(series, "memory that can cache, as a share of the data", "share read from the disk per epoch")
+    return Section(
+        "What an epoch reads",
+        ("Epochs after the first, as the kernel counted what came from the disk for the loader and its workers.",),
+        (Figure(drawing, "A cache that keeps what it has reads 1 − x; a page cache under random order reads more."),),
+        table_of(("policy", "memory", "read", "1 − x"), rows),
+    )
+
+
+def _rates(found: Sequence[Line]) -> Section:
+    series = []
+    for name, group in of_setting(found, "policy").items():
+        by_share = {
+            float(share): estimate([line.number("images_per_second") for line in part])
+            for share, part in of_setting(group, "cached_share").items()
+        }
+        series.append(_series(name, by_share))
+    drawing = lines(series, "memory that can cache, as a share of the data", "images per second")
+    return Section("What that does to the rate", (), (Figure(drawing, "Images per second on the limited disk."),))
+
+
+def _series(name: str, values: dict[float, Estimate]) -> Series:
+    ordered = sorted(values.items())
+    return Series(
+        name,
+        tuple((place, value.mean) for place, value in ordered),
+        tuple((max(0.0, value.low), value.high) for _, value in ordered),
+    )
+
+
+def _answer(best: str, gain: Estimate | None, share: float) -> str:
+    if gain is None:
+        return "Too little could be measured here to say; the last section says why."
+    pays = gain.mean > LITTLE and (gain.low > 1 or gain.count == 1)
+    verdict = "A cache of one's own pays" if pays else "No cache of one's own pays here"
+    compared = f"{best} loads {gain.mean:.2f} times as fast as the page cache"
+    return f"{verdict}: with memory for {share:.0%} of the data, {compared}."

@@ -1,0 +1,179 @@
+"""Runs a recipe cell by cell: interleaved, each line written when it is there, continued after a kill."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from penstock.documents import Json, read_document
+from penstock.errors import ArgumentError, PenstockError
+from penstock.lab.circumstances import circumstances
+from penstock.lab.jobs import LeftOut, Order, run_job
+from penstock.lab.jobs.contract import Measures
+from penstock.lab.lines import Line, add_line, load_lines, write_parquet
+from penstock.lab.recipe import Cell, Recipe
+from penstock.lab.recipes.table import find_recipe
+from penstock.lab.settings import settings_text, with_settings
+from penstock.lab.work import Work
+from penstock.limits import NO_LIMITS, Means
+from penstock.limits import run as run_limited
+from penstock.storage import drop_cached, locked, make_folders, read_file, write_file
+from penstock.types import OnProgress, no_progress
+
+RUN_FILE, PARQUET_FILE = "run.json", "lines.parquet"
+RUN_KIND = "penstock lab run"
+VARIANTS = ("variant", "validation", "stages")
+"""Settings that name variants of the data."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Whom to tell: cells done of all cells, and what the cell under way does."""
+
+    cells: OnProgress = no_progress
+    inside: OnProgress = no_progress
+
+
+def run_recipe(recipe: Recipe, data: Path, out: Path, progress: Progress = Progress()) -> list[Line]:  # noqa: B008  # frozen
+    """Measure all cells of a recipe that `out` has no line of yet; gives all lines.
+
+    Cells of one seed come before those of the next, each seed beginning with another cell, so that a drift of the
+    machine meets all variants alike. A folder that holds another run is refused.
+    """
+    make_folders(out)
+    with locked(out / "run.lock"):
+        _claim(recipe, data, out)
+        work = Work(data, out / "data", progress.inside)
+        lines = load_lines(out)
+        while True:
+            cells = recipe.cells(work.facts, lines)
+            known = {line.key for line in lines}
+            waiting = [cell for cell in interleaved(cells) if cell.key not in known]
+            if not waiting:
+                break
+            for number, cell in enumerate(waiting):
+                progress.cells(str(cell), len(cells) - len(waiting) + number, len(cells))
+                line = measure(recipe.name, cell, work)
+                add_line(out, line)
+                lines.append(line)
+        write_parquet(lines, out / PARQUET_FILE)
+        return lines
+
+
+def load_run(out: Path) -> tuple[Recipe, str, list[Line]]:
+    """The recipe of a run with its settings, the name of its data, and its lines."""
+    path = out / RUN_FILE
+    if not path.exists():
+        raise ArgumentError(
+            "this is no folder of a run", where=str(out), fix="give what `lab run` had as --out", code=100
+        )
+    told = read_document(read_file(path), kind=RUN_KIND, version=1, where=str(path))
+    settings = told.child("settings").members
+    recipe = with_settings(find_recipe(told.text("recipe")), [f"{name}={value}" for name, value in settings.items()])
+    return recipe, told.text("data"), load_lines(out)
+
+
+def interleaved(cells: Sequence[Cell]) -> list[Cell]:
+    """Cells seed by seed, each seed's beginning further on.
+
+    >>> cells = [Cell("load", {"variant": name}, seed) for name in "abc" for seed in (0, 1)]
+    >>> "".join(str(cell.settings["variant"]) for cell in interleaved(cells))
+    'abcbca'
+    """
+    ordered: list[Cell] = []
+    for turn, seed in enumerate(sorted({cell.seed for cell in cells})):
+        group = [cell for cell in cells if cell.seed == seed]
+        ordered += group[turn % len(group) :] + group[: turn % len(group)]
+    return ordered
+
+
+def measure(recipe: str, cell: Cell, work: Work) -> Line:
+    """Run one cell: in this process, or under limits in one of its own."""
+    order = Order(cell.job, dict(cell.settings), _paths(cell, work), cell.seed)
+    means, left_out = Means(), ""
+    measures: Measures = {}
+    try:
+        if cell.limits == NO_LIMITS and not cell.is_alone:
+            measures = run_job(order, work.on_progress)
+        else:
+            measures, means = _run_limited(order, cell, work)
+    except LeftOut as reason:
+        left_out = str(reason)
+    return Line(
+        key=cell.key,
+        recipe=recipe,
+        job=cell.job,
+        settings=dict(cell.settings),
+        seed=cell.seed,
+        limits=str(cell.limits),
+        means=means.as_dict(),
+        measures=measures,
+        left_out=left_out,
+        circumstances=circumstances(),
+    )
+
+
+def _run_limited(order: Order, cell: Cell, work: Work) -> tuple[Measures, Means]:
+    answers: list[dict[str, Any]] = []
+
+    def take(line: bytes) -> None:
+        answer = json.loads(line)
+        if "progress" in answer:
+            work.on_progress(*answer["progress"])
+        else:
+            answers.append(answer)
+
+    for path in order.paths.values():
+        drop_cached(path)
+    command = [sys.executable, "-m", "penstock.lab.worker", json.dumps(asdict(order))]
+    done = run_limited(command, cell.limits, on=work.folder, quiet=True, on_line=take)
+    if done.was_killed_for_memory:
+        raise LeftOut(f"it was killed at its memory limit ({cell.limits})")
+    if "nothing" in done.means.as_dict().values() or done.means.disk == "readers":
+        raise LeftOut(f"no control group holds its limits here ({done.means})")
+    if done.exit_code != 0 or len(answers) != 1:
+        told = done.stderr.decode(errors="replace").strip()[-2000:]
+        raise PenstockError(
+            f"a cell ended with status {done.exit_code}:\n{told}",
+            where=str(cell),
+            fix="run it again to go on",
+            code=500,
+        )
+    if "left_out" in answers[0]:
+        raise LeftOut(answers[0]["left_out"])
+    return answers[0]["measures"] | {"peak_memory_bytes": done.peak_memory_bytes or 0}, done.means
+
+
+def _paths(cell: Cell, work: Work) -> dict[str, str]:
+    """Where the variants are that a cell names; made if they are not there."""
+    named: list[str] = []
+    for name in VARIANTS:
+        value = cell.settings.get(name)
+        if isinstance(value, str) and value:
+            named.append(value)
+        elif isinstance(value, list):  # stages: [variant, epochs] each
+            named += [str(stage[0]) for stage in value if isinstance(stage, list)]
+    return {"data": str(work.data)} | {variant: str(work.dataset(variant)) for variant in named}
+
+
+def _claim(recipe: Recipe, data: Path, out: Path) -> None:
+    """Write down what this run is, or check that it is the same as before."""
+    told: dict[str, Json] = {"kind": RUN_KIND, "version": 1, "recipe": recipe.name, "data": data.name}
+    told["settings"] = dict(settings_text(recipe))
+    path = out / RUN_FILE
+    if not path.exists():
+        write_file(path, json.dumps(told, indent=2).encode())
+        return
+    before = json.loads(read_file(path))
+    if before != told:
+        changed = ", ".join(sorted(name for name in told if before.get(name) != told[name]))
+        raise ArgumentError(
+            f"this folder holds a run that differs in {changed}",
+            where=str(path),
+            fix="give another --out, or the settings it was begun with",
+            code=100,
+        )

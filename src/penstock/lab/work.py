@@ -1,0 +1,94 @@
+"""Where a run keeps what it makes of the data: one dataset per variant, made when a cell first asks for it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from penstock.build import build
+from penstock.codecs import inspect
+from penstock.errors import ArgumentError, CodecError
+from penstock.lab.recipe import DataFacts
+from penstock.load.source import open_samples
+from penstock.storage import find_files, make_folders, read_range
+from penstock.types import OnProgress, no_progress
+
+SOURCE = "source"
+"""The variant that keeps every image's bytes as they are."""
+LOOKED_AT = 50  # files: enough to know what a folder is stored in
+HEAD_BYTES = 65536
+
+
+@dataclass(frozen=True)
+class Work:
+    """The data of a run, and the folder of what is made of it."""
+
+    data: Path
+    folder: Path
+    on_progress: OnProgress = no_progress
+
+    def dataset(self, variant: str) -> Path:
+        """The data in a format (`jpeg:q=85`), a mix (`png=0.3,raw=0.7`) or as it is (`source`), as a dataset.
+
+        Nothing waits for the disk: these datasets are thrown away with the run.
+        """
+        path = self.folder / f"{_file_name(variant)}.pen"
+        if not (path / "manifest.json").exists():
+            make_folders(self.folder)
+            wanted = self._codec if variant == SOURCE else variant
+            mix = wanted if _is_mix(wanted) else f"{wanted}=1"
+            build(self.data, path, mix=mix, durable=False, on_progress=self.on_progress)
+        return path
+
+    def bytes_of(self, variant: str) -> int:
+        """Encoded bytes of all images of a variant."""
+        return int(open_samples(self.dataset(variant)).sizes.sum())
+
+    @cached_property
+    def facts(self) -> DataFacts:
+        """What the data is."""
+        samples = open_samples(self.dataset(SOURCE))
+        labels = samples.scalars.get("label")
+        return DataFacts(
+            num_samples=len(samples),
+            source_bytes=int(samples.sizes.sum()),
+            codec=self._codec,
+            has_masks="mask" in samples.image_fields,
+            num_classes=0 if labels is None else int(labels.max()) + 1,
+        )
+
+    @cached_property
+    def _codec(self) -> str:
+        """What most images are stored in."""
+        if not self.data.is_dir():
+            raise ArgumentError(
+                "there is no such folder", where=str(self.data), fix="name a folder of images", code=100
+            )
+        found: Counter[str] = Counter()
+        for path in find_files(self.data):
+            try:
+                found[inspect(read_range(path, 0, HEAD_BYTES)).codec] += 1
+            except CodecError:
+                continue
+            if found.total() == LOOKED_AT:
+                break
+        if not found:
+            raise ArgumentError(
+                "there are no images here", where=str(self.data), fix="name a folder of images", code=100
+            )
+        return found.most_common(1)[0][0]
+
+
+def _is_mix(text: str) -> bool:
+    """Whether a text gives shares: `png=0.3,raw=0.7`, not `jpeg:q=85`."""
+    share = text.rpartition("=")[2]
+    return "," in text or ("=" in text and share.replace(".", "", 1).isdigit() and ":" not in text.rpartition("=")[0])
+
+
+def _file_name(variant: str) -> str:
+    """Short, and different for different variants."""
+    letters = "".join(letter if letter.isalnum() else "-" for letter in variant)[:48]
+    return f"{letters}-{hashlib.sha256(variant.encode()).hexdigest()[:8]}"
