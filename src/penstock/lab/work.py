@@ -13,7 +13,7 @@ from penstock.codecs import inspect
 from penstock.errors import ArgumentError, CodecError
 from penstock.lab.recipe import DataFacts
 from penstock.load.source import open_samples
-from penstock.storage import find_files, make_folders, read_range
+from penstock.storage import list_tree, make_folders, read_range
 from penstock.types import OnProgress, no_progress
 
 SOURCE = "source"
@@ -68,7 +68,7 @@ class Work:
                 "there is no such folder", where=str(self.data), fix="name a folder of images", code=100
             )
         found: Counter[str] = Counter()
-        for path in find_files(self.data):
+        for path in list_tree(self.data).paths():
             try:
                 found[inspect(read_range(path, 0, HEAD_BYTES)).codec] += 1
             except CodecError:

@@ -18,7 +18,7 @@ from torch.utils.data import DataLoader, Dataset
 
 from penstock.lab.jobs.contract import LeftOut
 from penstock.lab.loaders.contract import LoaderSpec
-from penstock.storage import find_files
+from penstock.storage import list_tree
 
 ENDINGS = (".bmp", ".jpeg", ".jpg", ".png", ".webp")
 
@@ -27,7 +27,7 @@ class Files(Dataset[tuple[torch.Tensor, int]]):
     """Image files with the label of their folder."""
 
     def __init__(self, spec: LoaderSpec) -> None:
-        paths = [path for path in find_files(spec.folder) if path.suffix.lower() in ENDINGS]
+        paths = [path for path in list_tree(spec.folder).paths() if path.suffix.lower() in ENDINGS]
         if {"train", "val"} <= {path.relative_to(spec.folder).parts[0] for path in paths}:
             paths = [path for path in paths if path.relative_to(spec.folder).parts[0] == (spec.part or "train")]
         classes = sorted({path.parent.name for path in paths})
