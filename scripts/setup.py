@@ -2,7 +2,8 @@
 
 python3 -m scripts.setup [--venv DIR] GROUP…
 
-A GROUP is a file of requirements/, `package` for Penstock itself, or `arm64` for a compiler and an emulator of ARM.
+A GROUP is a file of requirements/, `package` for Penstock itself, `arm64` for a compiler and an emulator of ARM, or
+`browser` for Chromium, in which reports are looked at.
 
 Needs Python alone. A step whose inputs have not changed since it last succeeded is skipped in silence: its stamp in the
 environment holds a hash of them. Called by the Makefile.
@@ -33,7 +34,7 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description="Make this machine ready to build, test or lint Penstock.")
     parser.add_argument("--venv", type=Path, default=ROOT / ".venv")
     files = sorted(file.stem for file in REQUIREMENTS.glob("*.txt"))
-    parser.add_argument("groups", nargs="+", choices=["arm64", "package", *files])
+    parser.add_argument("groups", nargs="+", choices=["arm64", "browser", "package", *files])
     options = parser.parse_args(arguments)
     venv = Environment(options.venv.resolve())
     try:
@@ -117,7 +118,7 @@ def steps(venv: Environment, groups: list[str]) -> Iterable[Step]:
     wanted = set(groups)
     if "package" in wanted:
         wanted |= {"build", "runtime"}
-    for group in sorted(wanted - {"arm64", "package"}, key=lambda group: (group != "torch", group)):
+    for group in sorted(wanted - {"arm64", "browser", "package"}, key=lambda group: (group != "torch", group)):
         yield _requirements_step(venv, group)
     if "package" in wanted:
         yield Step("package", "penstock, compiled", _package_key(), lambda: _install_package(venv))

@@ -19,6 +19,7 @@ LIBRARIES = {
 }
 
 FUZZ_PACKAGES = ["clang", "libclang-rt-dev"]
+BROWSERS = ("chromium", "chromium-headless-shell", "chromium-browser", "google-chrome")
 ARM64_COMMANDS = {"aarch64-linux-gnu-g++": "g++-aarch64-linux-gnu", "qemu-aarch64": "qemu-user"}
 CLANG_SUFFIXES = ("", *(f"-{version}" for version in range(22, 13, -1)))
 
@@ -30,7 +31,7 @@ class SetupError(Exception):
 def missing_packages(groups: Collection[str] = ()) -> list[str]:
     """Packages to install before the extension can be built and a virtual environment made.
 
-    The groups `fuzz` and `arm64` want more: a compiler that can fuzz, and one for ARM with its emulator.
+    The groups `fuzz`, `arm64` and `browser` want more: clang that can fuzz, a compiler and emulator for ARM, Chromium.
     """
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
     packages = []
@@ -42,6 +43,8 @@ def missing_packages(groups: Collection[str] = ()) -> list[str]:
         packages += FUZZ_PACKAGES
     if "arm64" in groups:
         packages += [package for command, package in ARM64_COMMANDS.items() if shutil.which(command) is None]
+    if "browser" in groups and not any(shutil.which(name) for name in BROWSERS):
+        packages.append("chromium")
     if not _has_module("ensurepip"):
         packages.append(f"{version}-venv")
     if shutil.which("pkg-config") is None:

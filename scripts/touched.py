@@ -18,6 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 
+BROWSER = "tests/unit/lab/test_browser.py"
 ARM64 = "tests/story/test_arm64.py"
 ROUND_TRIP = "tests/story/test_round_trip.py"
 WHEEL = "tests/story/test_wheel.py"
@@ -52,6 +53,8 @@ RULES = (
     ),
     Rule(("native/pixels/*", "src/penstock/transforms/*"), ("tests/parity", "tests/unit/transforms")),
     Rule(("native/synth/*", "src/penstock/synth/*"), ("tests/unit/synth",)),
+    Rule(("src/penstock/lab/*", "src/penstock/torch/*"), ("tests/unit/lab",)),
+    Rule(("src/penstock/report/*", "scripts/browser.py"), (BROWSER,)),
     Rule(
         (
             "native/export/*",
@@ -69,7 +72,7 @@ RULES = (
 )
 # A codec's own files call for its own fuzz target alone: a minute instead of all of them.
 # What set-up must add before these can run.
-GROUPS = {ARM64: "arm64", FUZZ: "fuzz", WHEEL: "wheel"}
+GROUPS = {ARM64: "arm64", BROWSER: "browser", FUZZ: "fuzz", WHEEL: "wheel"}
 
 FUZZ_PARTS = {
     "l3": ("l3_round_trip",),

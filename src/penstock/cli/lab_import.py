@@ -11,17 +11,26 @@ from rich.table import Table
 
 from penstock.cli.group import add_command
 from penstock.cli.output import JsonOption, Output, new_table
-from penstock.lab import Published, analyse
+from penstock.lab import Published, analyse, published_page
+from penstock.storage import write_file
 
 LogFolder = Annotated[Path, typer.Argument(metavar="LOGDIR", help="A folder of runs, each with its report.")]
 
 
+ReportOption = Annotated[Path | None, typer.Option("--report", metavar="PAGE", help="Draw the figures too, as HTML.")]
+
+
 def register(group: typer.Typer) -> None:
     """Add the command to the group `lab`."""
-    add_command(group, "import", import_logs, examples=("penstock lab import dl2/logs",))
+    add_command(
+        group,
+        "import",
+        import_logs,
+        examples=("penstock lab import dl2/logs", "penstock lab import dl2/logs --report dl2.html"),
+    )
 
 
-def import_logs(folder: LogFolder, json: JsonOption = False) -> None:
+def import_logs(folder: LogFolder, report: ReportOption = None, json: JsonOption = False) -> None:
     """Analyse training logs of (DL)² or NVIDIA's DLLogger.
 
     Epoch times, accuracy within time and storage budgets, regimens, cache and compression: as the paper's tables and
@@ -33,6 +42,9 @@ def import_logs(folder: LogFolder, json: JsonOption = False) -> None:
         out.show(table)
     if found.unknown:
         out.warn(f"names that fit no experiment: {', '.join(found.unknown)}")
+    if report is not None:
+        write_file(report, published_page(found, folder.name))
+        out.message(f"{report}: the page")
     out.result(found.as_dict())
 
 

@@ -4,6 +4,7 @@ from penstock.lab.dllogger import Epoch, Report, read_report
 from penstock.lab.lines import Line, load_lines
 from penstock.lab.page import run_page
 from penstock.lab.published import Published, analyse
+from penstock.lab.published_page import published_page
 from penstock.lab.recipe import Cell, Findings, Recipe
 from penstock.lab.recipes.table import RECIPES, find_recipe
 from penstock.lab.run import Progress, load_run, run_recipe
@@ -23,6 +24,7 @@ __all__ = [
     "find_recipe",
     "load_lines",
     "load_run",
+    "published_page",
     "read_report",
     "run_page",
     "run_recipe",

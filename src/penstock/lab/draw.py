@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from penstock.lab.lines import Line
 from penstock.lab.statistics import Estimate, estimate
 from penstock.report import Section, Table
+from penstock.report.charts import Series
 
 
 def of_setting(lines: Iterable[Line], name: str) -> dict[str, list[Line]]:
@@ -27,6 +28,16 @@ def estimates(lines: Iterable[Line], setting: str, measure: str) -> dict[str, Es
     return {
         name: estimate([line.number(measure) for line in group]) for name, group in of_setting(lines, setting).items()
     }
+
+
+def series_of(name: str, values: Mapping[float, Estimate]) -> Series:
+    """A line of estimates with their intervals, by place."""
+    ordered = sorted(values.items())
+    return Series(
+        name,
+        tuple((place, value.mean) for place, value in ordered),
+        tuple((max(0.0, value.low), value.high) for _, value in ordered),
+    )
 
 
 def table_of(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Table:

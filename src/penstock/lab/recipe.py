@@ -50,8 +50,10 @@ class DataFacts:
     """Encoded, images alone."""
     codec: str
     """That most images are stored in."""
-    has_masks: bool
     num_classes: int
+    """Of labels; 0 without."""
+    num_mask_classes: int
+    """Of masks; 0 without."""
 
 
 @dataclass(frozen=True, slots=True)

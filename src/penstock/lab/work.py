@@ -8,10 +8,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+import numpy as np
+
 from penstock.build import build
 from penstock.codecs import inspect
 from penstock.errors import ArgumentError, CodecError
 from penstock.lab.recipe import DataFacts
+from penstock.load import Loader
 from penstock.load.source import open_samples
 from penstock.storage import list_tree, make_folders, read_range
 from penstock.types import OnProgress, no_progress
@@ -20,6 +23,7 @@ SOURCE = "source"
 """The variant that keeps every image's bytes as they are."""
 LOOKED_AT = 50  # files: enough to know what a folder is stored in
 HEAD_BYTES = 65536
+NOT_A_CLASS = 255
 
 
 @dataclass(frozen=True)
@@ -56,9 +60,15 @@ class Work:
             num_samples=len(samples),
             source_bytes=int(samples.sizes.sum()),
             codec=self._codec,
-            has_masks="mask" in samples.image_fields,
             num_classes=0 if labels is None else int(labels.max()) + 1,
+            num_mask_classes=self._mask_classes() if "mask" in samples.image_fields else 0,
         )
+
+    def _mask_classes(self) -> int:
+        """One more than the largest value of a few masks; 255 means "none of these" by convention."""
+        with Loader(self.dataset(SOURCE), subset=slice(0, LOOKED_AT)) as loader:
+            masks = [np.asarray(mask) for batch in loader for mask in batch["mask"]]
+        return int(max(mask[mask < NOT_A_CLASS].max(initial=0) for mask in masks)) + 1
 
     @cached_property
     def _codec(self) -> str:

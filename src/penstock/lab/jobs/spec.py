@@ -9,7 +9,7 @@ from penstock.lab.loaders import LoaderSpec
 def spec_of(order: Order, *, part: str = "", variant: str = "") -> LoaderSpec:
     """The spec of a part of the data; `variant` stands in for the settings' own.
 
-    Settings: `variant`, `batch_size`, `threads`, `size`, `crop`, `cache`, `memory_bytes`, `target`, `share`, `encoded`,
+    Settings: `variant`, `batch_size`, `threads`, `size`, `crop`, `cache`, `cache_bytes`, `target`, `share`, `encoded`,
     `fidelity`.
     """
     chosen = variant or order.text("variant")
@@ -22,7 +22,7 @@ def spec_of(order: Order, *, part: str = "", variant: str = "") -> LoaderSpec:
         size=order.integer("size"),
         crop=_validating(order.text("crop", "resized")) if part == "val" else order.text("crop", "resized"),
         cache=order.text("cache", "system"),
-        memory_bytes=order.integer("memory_bytes"),
+        cache_bytes=order.integer("cache_bytes"),
         target=order.text("target") if part else "",
         part=part,
         share=order.number("share", 1.0) if part == "train" else 1.0,

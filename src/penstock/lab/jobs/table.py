@@ -7,7 +7,7 @@ from importlib import import_module
 from penstock.lab.jobs.contract import Job, Measures, Order
 from penstock.types import OnProgress, no_progress
 
-JOBS = ("codec", "load", "train")
+JOBS = ("codec", "load", "size", "stages", "train")
 
 
 def run_job(order: Order, on_progress: OnProgress = no_progress) -> Measures:

@@ -24,8 +24,8 @@ class LoaderSpec:
     crop: str = "resized"
     """`resized`: RandomResizedCrop. `plain`: RandomCrop. `center`: what validation does. `stretch`: the whole image."""
     cache: str = "system"
-    memory_bytes: int = 0
-    """0: what working takes, and no cache."""
+    cache_bytes: int = 0
+    """For samples that stay in memory between epochs, beside what the loader takes to work."""
     target: str = "label"
     """What a batch brings beside its images: `label`, `mask`, or `` for nothing."""
     part: str = ""

@@ -17,6 +17,10 @@ HELD_OUT = 5
 """Without a split for it, every fifth sample is for validation: ids are sorted by class, so each gives its share."""
 
 
+UNDER_WAY = 3
+"""Batches that keep their samples before older ones have dropped theirs: the loader holds that much back."""
+
+
 class EncodedLoader(Loader):
     """Reads and checks, and decodes nothing."""
 
@@ -27,22 +31,16 @@ class OurLoader:
     """Batches of `penstock.Loader`."""
 
     def __init__(self, spec: LoaderSpec) -> None:
-        kind = EncodedLoader if spec.is_encoded else Loader
-        ids = part_of(open_samples(spec.path), spec.part, spec.share)
+        samples = open_samples(spec.path)
+        ids = part_of(samples, spec.part, spec.share)
         self._target = spec.target
-        self._loader = kind(
-            spec.path,
-            batch_size=spec.batch_size,
-            seed=spec.seed,
-            threads=spec.threads,
-            transform=None if spec.is_encoded else transforms_of(spec),
-            layout="NHWC" if spec.is_encoded else "NCHW",
-            cache=spec.cache,
-            memory=spec.memory_bytes,
-            subset=ids,
-            shuffle=spec.part != "val",
-        )
-        self.num_images = self._loader.dataset.num_samples if ids is None else len(ids)
+        self.num_images = len(samples) if ids is None else len(ids)
+        self._loader = _open(spec, ids, memory_bytes=0)
+        if spec.cache_bytes:
+            working = round(self._loader.stats()["working_bytes"])
+            self._loader.close()
+            under_way = UNDER_WAY * spec.batch_size * int(samples.sizes.mean())
+            self._loader = _open(spec, ids, memory_bytes=working + under_way + spec.cache_bytes)
 
     def epoch(self) -> Iterator[tuple[Any, Any, int]]:
         """The next epoch."""
@@ -63,6 +61,22 @@ class OurLoader:
 def open_loader(spec: LoaderSpec) -> OurLoader:
     """As the contract says."""
     return OurLoader(spec)
+
+
+def _open(spec: LoaderSpec, ids: Ids | None, memory_bytes: int) -> Loader:
+    kind = EncodedLoader if spec.is_encoded else Loader
+    return kind(
+        spec.path,
+        batch_size=spec.batch_size,
+        seed=spec.seed,
+        threads=spec.threads,
+        transform=None if spec.is_encoded else transforms_of(spec),
+        layout="NHWC" if spec.is_encoded else "NCHW",
+        cache=spec.cache,
+        memory=memory_bytes,
+        subset=ids,
+        shuffle=spec.part != "val",
+    )
 
 
 def transforms_of(spec: LoaderSpec) -> list[Transform] | None:

@@ -18,20 +18,14 @@ from torch.utils.data import DataLoader, Dataset
 
 from penstock.lab.jobs.contract import LeftOut
 from penstock.lab.loaders.contract import LoaderSpec
-from penstock.storage import list_tree
-
-ENDINGS = (".bmp", ".jpeg", ".jpg", ".png", ".webp")
+from penstock.lab.loaders.files import labelled_files
 
 
 class Files(Dataset[tuple[torch.Tensor, int]]):
     """Image files with the label of their folder."""
 
     def __init__(self, spec: LoaderSpec) -> None:
-        paths = [path for path in list_tree(spec.folder).paths() if path.suffix.lower() in ENDINGS]
-        if {"train", "val"} <= {path.relative_to(spec.folder).parts[0] for path in paths}:
-            paths = [path for path in paths if path.relative_to(spec.folder).parts[0] == (spec.part or "train")]
-        classes = sorted({path.parent.name for path in paths})
-        self._files = [(str(path), classes.index(path.parent.name)) for path in paths]
+        self._files = labelled_files(spec)
         self._spec = spec
 
     def __len__(self) -> int:

@@ -1,13 +1,37 @@
-"""The recipes by name."""
+"""The recipes by name, in the order of the guide."""
 
 from __future__ import annotations
 
 from penstock.errors import ArgumentError
 from penstock.lab.recipe import Recipe
+from penstock.lab.recipes.bottleneck import Bottleneck
 from penstock.lab.recipes.codecs import Codecs
+from penstock.lab.recipes.dropin import DropIn
+from penstock.lab.recipes.lossless import Lossless
+from penstock.lab.recipes.mix import Mix
+from penstock.lab.recipes.orthogonal import Orthogonal
+from penstock.lab.recipes.regimen import Regimen
+from penstock.lab.recipes.storage_budget import StorageBudget
 from penstock.lab.recipes.thrash import Thrash
+from penstock.lab.recipes.time_budget import TimeBudget
+from penstock.lab.recipes.train import Train
+from penstock.lab.recipes.whatif import WhatIf
 
-RECIPES: dict[str, type[Recipe]] = {kind.name: kind for kind in (Codecs, Thrash)}
+KINDS: tuple[type[Recipe], ...] = (
+    Bottleneck,
+    Thrash,
+    Mix,
+    Train,
+    Lossless,
+    Codecs,
+    DropIn,
+    TimeBudget,
+    StorageBudget,
+    Regimen,
+    Orthogonal,
+    WhatIf,
+)
+RECIPES: dict[str, type[Recipe]] = {kind.name: kind for kind in KINDS}
 
 
 def find_recipe(name: str) -> Recipe:

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from penstock.documents import Json
-from penstock.lab.draw import by_seed, of_setting, table_of
+from penstock.lab.draw import by_seed, of_setting, series_of, table_of
 from penstock.lab.lines import Line, measured
 from penstock.lab.recipe import Cell, DataFacts, Findings, Recipe
+from penstock.lab.recipes.holding import disk_limits
 from penstock.lab.statistics import Estimate, estimate, paired_ratio
 from penstock.lab.work import SOURCE
-from penstock.limits import Limits, parse_limits
 from penstock.report import Figure, Section
 from penstock.report.charts import Series, lines
 
@@ -49,7 +49,7 @@ class Thrash(Recipe):
     def cells(self, data: DataFacts, done: Sequence[Line]) -> list[Cell]:
         """First what each process takes by itself, then every policy at every share."""
         probes = [
-            Cell("load", self._settings(name, 0.0) | {"epochs": 1}, 0, self._limits(), is_alone=True)
+            Cell("load", self._settings(name, 0.0) | {"epochs": 1}, 0, disk_limits(self.disk), is_alone=True)
             for name in self.policies
         ]
         needs = {line.setting("policy"): line for line in measured(done, "load", cached_share=0.0)}
@@ -79,9 +79,6 @@ class Thrash(Recipe):
                     "read_share": {f"{name} {share}": value.mean for (name, share), value in _shares(found).items()}},
         )  # fmt: skip
 
-    def _limits(self) -> Limits:
-        return parse_limits(f"disk={self.disk}") if self.disk != "none" else Limits()
-
     def _settings(self, policy: str, share: float) -> dict[str, Json]:
         return {
             "policy": policy,
@@ -99,12 +96,11 @@ class Thrash(Recipe):
     def _cell(self, policy: str, share: float, seed: int, data: DataFacts, need: Line) -> Cell:
         """The kernel's caches are bounded by a limit on the process, ours by the loader's budget."""
         cached = round(share * data.source_bytes)
-        settings, limits = self._settings(policy, share), self._limits()
+        settings, limits = self._settings(policy, share), disk_limits(self.disk)
         if policy in PAGE_CACHES:
             limits = replace(limits, memory_bytes=round(need.number("anonymous_bytes")) + SLACK_BYTES + cached)
         else:
-            under_way = 4 * self.batch_size * data.source_bytes // data.num_samples
-            settings["memory_bytes"] = round(need.number("working_bytes")) + under_way + cached
+            settings["cache_bytes"] = cached
         return Cell("load", settings, seed, limits, is_alone=True)
 
 
@@ -122,7 +118,7 @@ def _reads(found: Sequence[Line]) -> Section:
     read = _shares(found)
     places = sorted({share for _, share in read})
     series = [
-        _series(name, {share: read[name, share] for share in places if (name, share) in read})
+        series_of(name, {share: read[name, share] for share in places if (name, share) in read})
         for name in of_setting(found, "policy")
     ]
     series.append(Series("1 − x", tuple((share, max(0.0, 1 - share)) for share in (0.0, *places)), is_dashed=True))
@@ -146,18 +142,9 @@ def _rates(found: Sequence[Line]) -> Section:
             float(share): estimate([line.number("images_per_second") for line in part])
             for share, part in of_setting(group, "cached_share").items()
         }
-        series.append(_series(name, by_share))
+        series.append(series_of(name, by_share))
     drawing = lines(series, "memory that can cache, as a share of the data", "images per second")
     return Section("What that does to the rate", (), (Figure(drawing, "Images per second on the limited disk."),))
-
-
-def _series(name: str, values: dict[float, Estimate]) -> Series:
-    ordered = sorted(values.items())
-    return Series(
-        name,
-        tuple((place, value.mean) for place, value in ordered),
-        tuple((max(0.0, value.low), value.high) for _, value in ordered),
-    )
 
 
 def _answer(best: str, gain: Estimate | None, share: float) -> str:

@@ -1,0 +1,13 @@
+"""How many bytes a variant of the data takes. Reads its index alone."""
+
+from __future__ import annotations
+
+from penstock.lab.jobs.contract import Measures, Order
+from penstock.load.source import open_samples
+from penstock.types import OnProgress
+
+
+def run(order: Order, on_progress: OnProgress) -> Measures:
+    """Settings: `variant`."""
+    samples = open_samples(order.paths[order.text("variant")])
+    return {"encoded_bytes": int(samples.sizes.sum()), "num_images": len(samples)}

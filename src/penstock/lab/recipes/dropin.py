@@ -1,0 +1,68 @@
+"""`dropin`: what a lossy variant costs in accuracy when nothing else changes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from penstock.lab.advice import TOLERABLE, Situation, flow_chart
+from penstock.lab.lines import Line, measured
+from penstock.lab.recipe import Cell, DataFacts, Findings
+from penstock.lab.recipes.accuracy import accuracy_section, losses
+from penstock.lab.recipes.holding import TrainingRecipe
+from penstock.lab.work import SOURCE
+from penstock.units import parse_bytes
+
+
+@dataclass(frozen=True, kw_only=True)
+class DropIn(TrainingRecipe):
+    """Varies the format that training reads; holds model, epochs, order and weights. Measures accuracy on originals."""
+
+    name: ClassVar[str] = "dropin"
+    question: ClassVar[str] = "accuracy per codec × quality"
+    published: ClassVar[str] = (
+        "(DL)² Fig 4 and 5. ResNet50 on ImageNet: JPEG 85 76.78 % against 76.72 % of the originals, JPEG 10 73.48 %: "
+        "moderate compression costs nothing, strong compression a few points, never more than five."
+    )
+
+    formats: tuple[str, ...] = ("jpeg:q=85", "jpeg:q=50", "jpeg:q=10", "webp:q=50")
+    memory: str = ""
+    """For the advice: what a cache may take, as 8GiB."""
+
+    def cells(self, data: DataFacts, done: Sequence[Line]) -> list[Cell]:
+        """Every variant with every seed, and the size of each."""
+        variants = (SOURCE, *self.formats)
+        sizes = [Cell("size", {"variant": variant}) for variant in variants]
+        return sizes + [
+            self.train_cell(data, seed, variant=variant) for variant in variants for seed in range(self.seeds)
+        ]
+
+    def findings(self, lines: Sequence[Line]) -> Findings:
+        """The smallest variant that costs no accuracy to speak of."""
+        found = measured(lines, "train")
+        sizes = sizes_of(lines)
+        changes = losses(found)
+        harmless = [name for name, loss in changes.items() if loss.mean > -TOLERABLE and name in sizes]
+        smallest = min(harmless, key=lambda name: sizes[name], default="")
+        worst = min(changes, key=lambda name: changes[name].mean, default="")
+        if smallest:
+            saved = 1 - sizes[smallest] / sizes[SOURCE]
+            points = changes[smallest].mean * 100
+            answer = f"{smallest} drops in: {saved:.0%} fewer bytes for {points:+.1f} points of accuracy."
+        else:
+            answer = "None of these qualities drops in: each costs more than a point of accuracy."
+        if worst:
+            answer += f" {worst} costs most, {changes[worst].mean * 100:+.1f} points."
+        memory = parse_bytes(self.memory) if self.memory else None
+        return Findings(
+            answer,
+            (accuracy_section("Accuracy", found, sizes),),
+            flow_chart(Situation(memory_bytes=memory, sizes=sizes, losses=changes)),
+            {"smallest_harmless": smallest, "losses": {name: loss.mean for name, loss in changes.items()}},
+        )
+
+
+def sizes_of(lines: Sequence[Line]) -> dict[str, int]:
+    """Bytes of each variant that was looked at."""
+    return {str(line.setting("variant")): int(line.number("encoded_bytes")) for line in measured(lines, "size")}

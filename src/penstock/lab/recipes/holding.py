@@ -1,0 +1,56 @@
+"""What recipes that load or train hold fixed, declared once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from penstock.documents import Json
+from penstock.lab.recipe import Cell, DataFacts, Recipe
+from penstock.lab.work import SOURCE
+from penstock.limits import NO_LIMITS, Limits, parse_limits
+
+
+def disk_limits(text: str) -> Limits:
+    """`100MB/s` as limits; `none` leaves the disk as it is."""
+    return NO_LIMITS if text == "none" else parse_limits(f"disk={text}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingRecipe(Recipe):
+    """Trains a small model; says which, and how."""
+
+    model: str = ""
+    """Empty: resnet8 for labels, unet for masks. Or module:function, torchvision/NAME, timm/NAME."""
+    target: str = ""
+    """`label` or `mask`; empty: labels if there are classes of them, else masks."""
+    size: int = 64
+    """Side of the crops."""
+    crop: str = "plain"
+    """`plain` keeps the scale, `resized` is RandomResizedCrop, `stretch` the whole image."""
+    epochs: int = 8
+    learning_rate: float = 0.1
+    torch_threads: int = 0
+
+    def target_of(self, data: DataFacts) -> str:
+        """What is learned."""
+        return self.target or ("label" if data.num_classes > 1 else "mask")
+
+    def train_cell(
+        self, data: DataFacts, seed: int, limits: Limits = NO_LIMITS, *, validates: bool = True, **changed: Json
+    ) -> Cell:
+        """A cell that trains; `changed` are its own settings."""
+        target = self.target_of(data)
+        held: dict[str, Json] = {
+            "model": self.model or ("unet" if target == "mask" else "resnet8"),
+            "target": target,
+            "num_classes": data.num_mask_classes if target == "mask" else data.num_classes,
+            "size": self.size,
+            "crop": self.crop,
+            "epochs": self.epochs,
+            "learning_rate": self.learning_rate,
+            "torch_threads": self.torch_threads,
+            "threads": self.threads,
+            "batch_size": self.batch_size,
+            "validation": SOURCE if validates else "",
+        }
+        return Cell("train", held | changed, seed, limits, is_alone=limits != NO_LIMITS)

@@ -1,0 +1,193 @@
+"""`mix`: load and decode rates over the share of a second format; where they cross, both finish together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import ClassVar
+
+from penstock.documents import Json
+from penstock.lab.draw import of_setting, series_of, table_of
+from penstock.lab.lines import Line, measured
+from penstock.lab.model import best_share, mixed_rate
+from penstock.lab.recipe import Cell, DataFacts, Findings, Recipe
+from penstock.lab.recipes.holding import disk_limits
+from penstock.lab.statistics import estimate
+from penstock.limits import Limits
+from penstock.report import Figure, Section
+from penstock.report.charts import Mark, Series, lines
+
+STAGES = {"load_rate": "load", "decode_rate": "decode", "both_rate": "end to end"}
+CURVE = tuple(number / 20 for number in range(21))
+NEAR = 0.25
+"""A best share that far from the predicted crossing still counts as sitting there: the grid is coarse."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mix(Recipe):
+    """Varies pairs of formats and the second one's share; holds images, threads, disk. Measures each stage's rate."""
+
+    name: ClassVar[str] = "mix"
+    question: ClassVar[str] = "load and decode rate over the mixing ratio, measured and predicted"
+    published: ClassVar[str] = (
+        "Liquid (APSys'23) Fig 3 and 6: the best mix sits where load and decode rates cross, raw-heavy (3:7) on few "
+        "cores, PNG-heavy (7:3) on many; only formats of opposite profiles (small and slow, large and fast) pay."
+    )
+
+    pairs: tuple[str, ...] = ("png+raw", "png+jpeg", "png+webp:lossless", "jpeg+weir")
+    shares: tuple[float, ...] = (0.0, 0.25, 0.5, 0.75, 1.0)
+    """Of the second format."""
+    disk: str = "auto"
+    """`auto`: a disk on which the first pair has its crossing inside. Else as 100MB/s; none: the disk as it is."""
+    rivals: tuple[str, ...] = ("torch", "dali")
+    """Loaders that are run on the folder as it is, on the same disk."""
+    seconds: float = 1.0
+    size: int = 0
+    batch_size: int = 16
+
+    def cells(self, data: DataFacts, done: Sequence[Line]) -> list[Cell]:
+        """First what each format of the first pair costs; then every pair at every share, on one disk."""
+        first = [self._stages(f"{format}=1", Limits(), seed=0, role="costs") for format in _pair(self.pairs[0])]
+        limits = self._disk(data, done)
+        if limits is None:
+            return first if self.disk == "auto" else []
+        cells = list(first) if self.disk == "auto" else []
+        for pair in self.pairs:
+            cells += [
+                self._stages(_mix(pair, share), limits, seed, pair=pair, share=share, role="mix")
+                for share in self.shares
+                for seed in range(self.seeds)
+            ]
+        return cells + [self._rival(name, limits, seed) for name in self.rivals for seed in range(self.seeds)]
+
+    def findings(self, lines: Sequence[Line]) -> Findings:
+        """For each pair, the best share that was measured and the one predicted from the two ends."""
+        found = measured(lines, "stages", role="mix")
+        sections, rows, best = [], [], {}
+        for pair, group in of_setting(found, "pair").items():
+            section, row, value = _pair_findings(pair, group)
+            sections.append(section)
+            rows.append(row)
+            best[pair] = value
+        columns = (
+            "pair",
+            "best share measured",
+            "predicted",
+            "images/s at best",
+            "times the better end",
+            "mixing pays",
+        )
+        paying = [pair for pair, value in best.items() if value["pays"]]
+        others = [pair for pair, value in best.items() if not value["pays"]]
+        answer = f"Mixing pays for {', '.join(paying)}" if paying else "Mixing pays for no pair here"
+        answer += f"; not for {', '.join(others)}." if others and paying else "."
+        disk = next((line.limits for line in found), "none")
+        summary = Section(
+            "Which pairs pay", (f"All on one disk ({disk}).", _agreement(best)), (), table_of(columns, rows)
+        )
+        return Findings(
+            answer, (summary, *sections, *_rivals(lines, found)), values={"pairs": dict(best), "paying": list(paying)}
+        )
+
+    def _stages(self, variant: str, limits: Limits, seed: int, **told: Json) -> Cell:
+        settings: dict[str, Json] = {**told, "variant": variant, "seconds": self.seconds, "size": self.size}
+        settings |= {"crop": "stretch", "threads": self.threads, "batch_size": self.batch_size}
+        return Cell("stages", settings, seed, limits, is_alone=True)
+
+    def _rival(self, name: str, limits: Limits, seed: int) -> Cell:
+        # Loaders of others stack their batches, so images are brought to one size.
+        held: dict[str, Json] = {"size": 224, "crop": "stretch", "threads": self.threads, "batch_size": self.batch_size}
+        return Cell("load", {"loader": name, "epochs": 2, **held}, seed, limits, is_alone=True)
+
+    def _disk(self, data: DataFacts, done: Sequence[Line]) -> Limits | None:
+        """The disk to measure on; None as long as what it follows from is not measured.
+
+        Between the disk on which the first format's two stages are equally fast and the one on which the second's are,
+        their rates cross inside the mix: the geometric mean of the two is in the middle.
+        """
+        if self.disk != "auto":
+            return disk_limits(self.disk)
+        costs = measured(done, "stages", role="costs")
+        if len(costs) < 2:
+            return None
+        balanced = [line.number("data_bytes") / data.num_samples * line.number("decode_rate") for line in costs]
+        rate = math.sqrt(balanced[0] * balanced[1])
+        return disk_limits(f"{max(1, round(rate / 1e6))}MB/s")
+
+
+def _pair(text: str) -> tuple[str, str]:
+    first, _, second = text.partition("+")
+    return first, second
+
+
+def _mix(pair: str, share: float) -> str:
+    first, second = _pair(pair)
+    if share in (0.0, 1.0):
+        return f"{second if share else first}=1"
+    return f"{first}={round(1 - share, 4)},{second}={share}"
+
+
+def _pair_findings(pair: str, group: Sequence[Line]) -> tuple[Section, tuple[str, ...], dict[str, Json]]:
+    by_share = {float(share): part for share, part in of_setting(group, "share").items()}
+    ends = {name: (_mean(by_share[0.0], name), _mean(by_share[1.0], name)) for name in ("load_rate", "decode_rate")}
+    predicted = best_share(ends["load_rate"], ends["decode_rate"])
+    rates = {share: _mean(part, "both_rate") for share, part in by_share.items()}
+    best = max(rates, key=lambda share: rates[share])
+    gain = rates[best] / max(rates[0.0], rates[1.0])
+    pays = 0.0 < best < 1.0 and gain > 1.05
+    series = [
+        series_of(label, {share: estimate([line.number(name) for line in part]) for share, part in by_share.items()})
+        for name, label in STAGES.items()
+    ]
+    series += [
+        Series(
+            f"{STAGES[name]}, predicted",
+            tuple((share, mixed_rate(*ends[name], share)) for share in CURVE),
+            is_dashed=True,
+        )
+        for name in ends
+    ]
+    crossing = min(mixed_rate(*ends[name], predicted) for name in ends)
+    second = _pair(pair)[1]
+    drawing = lines(
+        series,
+        f"share of {second}",
+        "images per second",
+        [Mark("crossing" if 0 < predicted < 1 else "best, predicted", predicted, crossing)],
+    )
+    caption = "Dashed: from the two ends alone, as time per image adds up. The slower stage counts."
+    row = (pair, f"{best:.0%}", f"{predicted:.0%}", f"{rates[best]:,.0f}", f"{gain:.2f}", "yes" if pays else "no")
+    values: dict[str, Json] = {"best": best, "predicted": predicted, "gain": gain, "pays": pays}
+    return Section(pair.replace("+", " and "), (), (Figure(drawing, caption),)), row, values
+
+
+def _agreement(best: dict[str, dict[str, Json]]) -> str:
+    inside = {pair: value for pair, value in best.items() if 0 < float(str(value["predicted"])) < 1}
+    apart = [
+        pair for pair, value in inside.items() if abs(float(str(value["best"])) - float(str(value["predicted"]))) > NEAR
+    ]
+    if not inside:
+        return "No pair has its crossing inside on this disk: as published, then one format alone is best."
+    if apart:
+        return f"Disagrees with what was published for {', '.join(apart)}: the best share is not at the crossing."
+    return f"As published, the best share sits at the crossing of load and decode ({', '.join(inside)})."
+
+
+def _rivals(lines: Sequence[Line], found: Sequence[Line]) -> tuple[Section, ...]:
+    rivals = measured(lines, "load")
+    if not rivals:
+        return ()
+    rows = [(name, f"{_mean(group, 'images_per_second'):,.0f}") for name, group in of_setting(rivals, "loader").items()]
+    ours = max((_mean(group, "both_rate"), name) for name, group in of_setting(found, "variant").items())
+    rows.append((f"penstock, {ours[1]}", f"{ours[0]:,.0f}"))
+    note = (
+        "Loaders of others read the folder as it is and resize to 224, because they stack batches; ours gives whole "
+        "images."
+    )
+    return (Section("Against other loaders", (note,), (), table_of(("loader", "images/s"), rows)),)
+
+
+def _mean(group: Sequence[Line], name: str) -> float:
+    return fmean(line.number(name) for line in group)

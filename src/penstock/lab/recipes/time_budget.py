@@ -1,0 +1,101 @@
+"""`time-budget`: the best accuracy within a time, when reading smaller files makes epochs shorter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import ClassVar
+
+from penstock.lab.advice import Situation, flow_chart
+from penstock.lab.draw import estimates, of_setting, table_of
+from penstock.lab.lines import Line, measured
+from penstock.lab.recipe import Cell, DataFacts, Findings
+from penstock.lab.recipes.accuracy import VALIDATED_ON, accuracy_bars, curves, losses
+from penstock.lab.recipes.dropin import sizes_of
+from penstock.lab.recipes.holding import TrainingRecipe, disk_limits
+from penstock.lab.training import epochs_within
+from penstock.lab.work import SOURCE
+from penstock.report import Figure, Section
+
+
+@dataclass(frozen=True, kw_only=True)
+class TimeBudget(TrainingRecipe):
+    """Varies the format; holds model and seconds. Epoch times are measured on the slow disk, accuracies elsewhere."""
+
+    name: ClassVar[str] = "time-budget"
+    question: ClassVar[str] = "best accuracy within T seconds per variant"
+    published: ClassVar[str] = (
+        "(DL)² Fig 7 and Table III. AlexNet on an SSD in 5 h: JPEG 50 54.18 %, originals 49.84 %: on a slow disk "
+        "smaller files buy epochs, and epochs buy more than quality. Its 62 h are 62.4 h (180 epochs of 1248 s), and "
+        "its epoch times of JPEG 85 on the hard disk vary by up to 941 s of 2406 s."
+    )
+
+    formats: tuple[str, ...] = ("jpeg:q=85", "jpeg:q=50", "jpeg:q=10")
+    disk: str = "10MB/s"
+    budget_seconds: float = 0.0
+    """0: what `budget_epochs` epochs on the source take."""
+    budget_epochs: int = 3
+    max_epochs: int = 24
+    """More are not trained, however many the budget allows."""
+    timed_epochs: int = 3
+
+    def cells(self, data: DataFacts, done: Sequence[Line]) -> list[Cell]:
+        """Epoch times first; then trainings of as many epochs as the budget allows."""
+        variants = (SOURCE, *self.formats)
+        cells = [Cell("size", {"variant": variant}) for variant in variants]
+        cells += [self._timing(data, variant) for variant in variants]
+        seconds = self._epoch_seconds(done)
+        if set(variants) <= seconds.keys():
+            budget = self._budget(seconds)
+            for variant in variants:
+                epochs = min(self.max_epochs, max(1, epochs_within(budget, seconds[variant])))
+                cells += [
+                    self.train_cell(data, seed, variant=variant, epochs=epochs, cache="system")
+                    for seed in range(self.seeds)
+                ]
+        return cells
+
+    def findings(self, lines: Sequence[Line]) -> Findings:
+        """Who reached most when the time was over."""
+        found = [line for line in measured(lines, "train") if line.setting("validation")]
+        seconds = self._epoch_seconds(lines)
+        budget = self._budget(seconds)
+        reached = estimates(found, "variant", "accuracy")
+        best = max(reached, key=lambda name: reached[name].mean)
+        changes = losses(found)
+        rows = [
+            (name, f"{seconds[name]:.2f}", len(group[0].epochs), f"{reached[name].mean * 100:.1f}")
+            for name, group in of_setting(found, "variant").items()
+        ]
+        answer = f"Within {budget:.1f} s, {best} reaches most: {reached[best].mean:.1%}"
+        answer += (
+            f" against {reached[SOURCE].mean:.1%} of the source."
+            if best != SOURCE
+            else ": smaller files buy nothing here."
+        )
+        section = Section(
+            "Accuracy within the time",
+            (VALIDATED_ON, f"Epoch times: mean of epochs 2 to {self.timed_epochs} on a disk of {self.disk}."),
+            (
+                Figure(accuracy_bars(found, "variant"), f"Best accuracy within {budget:.1f} s."),
+                Figure(curves(found, "variant", seconds), "Accuracy over the time that the epochs would have taken."),
+            ),
+            table_of(("variant", "epoch seconds", "epochs", "accuracy %"), rows),
+        )
+        situation = Situation(sizes=sizes_of(lines), losses=changes, best_in_time=best, budget_seconds=budget)
+        return Findings(answer, (section,), flow_chart(situation), {"best": best, "epoch_seconds": dict(seconds)})
+
+    def _timing(self, data: DataFacts, variant: str) -> Cell:
+        limits = disk_limits(self.disk)
+        return self.train_cell(
+            data, 0, limits, validates=False, variant=variant, epochs=self.timed_epochs, cache="none"
+        )
+
+    def _epoch_seconds(self, lines: Sequence[Line]) -> dict[str, float]:
+        timed = [line for line in measured(lines, "train") if not line.setting("validation")]
+        groups = of_setting(timed, "variant")
+        return {name: fmean(line.number("epoch_seconds") for line in group) for name, group in groups.items()}
+
+    def _budget(self, seconds: dict[str, float]) -> float:
+        return self.budget_seconds or seconds[SOURCE] * self.budget_epochs * 1.001

@@ -1,0 +1,101 @@
+"""`train`: how fast training runs with each loader, and what is busy meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import ClassVar
+
+from penstock.lab.advice import Situation, flow_chart
+from penstock.lab.draw import estimates, of_setting, table_of
+from penstock.lab.lines import Line, measured
+from penstock.lab.recipe import Cell, DataFacts, Findings
+from penstock.lab.recipes.holding import TrainingRecipe, disk_limits
+from penstock.lab.work import SOURCE
+from penstock.limits import parse_limits
+from penstock.report import Figure, Section
+from penstock.report.charts import bars, triangle
+
+CORNERS = ("goodput", "processor", "disk")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Train(TrainingRecipe):
+    """Varies loader × model; holds data, disk, batch size. Measures images per second, stall share, utilisation."""
+
+    name: ClassVar[str] = "train"
+    question: ClassVar[str] = "end-to-end training rate per loader and model, triangle of utilisation"
+    published: ClassVar[str] = (
+        "Liquid (APSys'23) Fig 2 and 7: loaders of one format leave either the disk or the processor idle; the "
+        "balanced mix keeps both busy and feeds the model best."
+    )
+
+    loaders: tuple[str, ...] = ("synthetic", "torch", "penstock", "penstock@weir:fast", "dali", "ffcv")
+    """`penstock@FORMAT` or `penstock@MIX` reads that variant, the others what the source is."""
+    models: tuple[str, ...] = ("alexnet", "resnet8")
+    disk: str = "50MB/s"
+    epochs: int = 3
+    crop: str = "resized"
+
+    def cells(self, data: DataFacts, done: Sequence[Line]) -> list[Cell]:
+        """Every loader with every model."""
+        models = ("unet",) if self.target_of(data) == "mask" else self.models
+        return [
+            self.train_cell(
+                data, seed, disk_limits(self.disk), validates=False, model=model, way=way, cache="none",
+                loader=way.partition("@")[0], variant=way.partition("@")[2].replace("/", ",") or SOURCE,
+            )
+            for model in models
+            for way in self.loaders
+            for seed in range(self.seeds)
+        ]  # fmt: skip
+
+    def findings(self, lines: Sequence[Line]) -> Findings:
+        """The fastest loader of each model, and how far it is from one that never waits."""
+        found = measured(lines, "train")
+        sections, best = [], {}
+        for model, group in of_setting(found, "model").items():
+            rates = estimates(group, "way", "images_per_second")
+            real = {way: value.mean for way, value in rates.items() if way != "synthetic"}
+            best[model] = max(real, key=lambda way: real[way])
+            sections.append(self._section(model, group))
+        told = "; ".join(f"with {model}, {way}" for model, way in best.items())
+        stall = fmean(line.number("stall_share") for line in found if line.setting("way") in best.values())
+        answer = f"Fastest: {told}. It waits {stall:.0%} of a step."
+        return Findings(
+            answer, tuple(sections), flow_chart(Situation(stall_share=stall, bottleneck="disk")), {"best": dict(best)}
+        )
+
+    def _section(self, model: str, group: Sequence[Line]) -> Section:
+        rates = estimates(group, "way", "images_per_second")
+        stalls = estimates(group, "way", "stall_share")
+        top = max(value.mean for value in rates.values())
+        shapes = [(way, self._shares(part, rates[way].mean / top)) for way, part in of_setting(group, "way").items()]
+        drawing = bars(
+            [(way, [("images/s", value.mean)]) for way, value in rates.items()],
+            "images per second",
+            {(way, "images/s"): (max(0.0, value.low), value.high) for way, value in rates.items()},
+        )
+        rows = [
+            (way, f"{value.mean:,.0f}", f"{stalls[way].mean:.0%}",
+             *(f"{share:.0%}" for share in dict(shapes)[way]))
+            for way, value in rates.items()
+        ]  # fmt: skip
+        return Section(
+            f"Training {model}",
+            (),
+            (
+                Figure(drawing, f"End to end, disk {self.disk}. Synthetic: one batch in memory, so nothing waits."),
+                Figure(triangle(shapes, CORNERS), "Shares of the best rate, of all cores, of the disk's limit."),
+            ),
+            table_of(("loader", "images/s", "waiting", *CORNERS), rows),
+        )
+
+    def _shares(self, part: Sequence[Line], goodput: float) -> tuple[float, float, float]:
+        seconds = fmean(line.number("epoch_seconds") for line in part)
+        cores = int(str(part[0].circumstances["cores"]))
+        processor = fmean(line.number("cpu_seconds_per_epoch") for line in part) / seconds / cores
+        limit = None if self.disk == "none" else parse_limits(f"disk={self.disk}").disk_bytes_per_second
+        disk = fmean(line.number("disk_bytes_per_epoch") for line in part) / seconds / limit if limit else 0.0
+        return goodput, min(1.0, processor), min(1.0, disk)

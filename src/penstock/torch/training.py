@@ -1,0 +1,131 @@
+"""A plain training loop that times itself: how long each step waited for data, how long it computed, what it learned.
+
+Deliberately small: SGD with momentum and a cosine over all epochs, as the published runs had it; mixed precision on
+CUDA.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import nn
+
+Batches = Callable[[], Iterable[tuple[Any, Any, int]]]
+"""An epoch: (images N×C×H×W of uint8, targets, N) of each batch."""
+NOT_A_CLASS = 255
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingOptions:
+    """How to train."""
+
+    num_classes: int
+    epochs: int
+    learning_rate: float = 0.1
+    momentum: float = 0.9
+    weight_decay: float = 5e-4
+    warm_up_steps: int = 10
+    threads: int = 0
+    """Of torch; 0 leaves them as they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class EpochResult:
+    """One epoch: times in seconds, accuracy as a share of samples or of pixels."""
+
+    num_images: int
+    seconds: float
+    wait_seconds: float
+    compute_seconds: float
+    loss: float
+    accuracy: float
+    """Of validation; NaN if there was none."""
+    mean_iou: float
+    """Mean over classes of intersection over union; of classification, the mean over classes likewise."""
+
+
+class Trainer:
+    """A model in training. Weights and order of updates are a function of the seed and of the batches."""
+
+    def __init__(self, make: Callable[[int], nn.Module], options: TrainingOptions, seed: int) -> None:
+        if options.threads:
+            torch.set_num_threads(options.threads)
+        torch.manual_seed(seed)
+        self._options = options
+        self._device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        self._model = make(options.num_classes).to(self._device)
+        self._optimizer = torch.optim.SGD(
+            self._model.parameters(), options.learning_rate, options.momentum, weight_decay=options.weight_decay
+        )
+        self._scaler = torch.amp.GradScaler(enabled=self._device.type == "cuda")
+        self._loss = nn.CrossEntropyLoss(ignore_index=NOT_A_CLASS, label_smoothing=0.1)
+        self._step = 0
+
+    def train(self, epoch: int, batches: Batches, steps_per_epoch: int) -> EpochResult:
+        """One epoch of training; accuracy is left open."""
+        self._model.train()
+        waited = computed = total_loss = 0.0
+        num_images = num_steps = 0
+        begin = mark = time.perf_counter()
+        for images, targets, count in batches():
+            arrived = time.perf_counter()
+            waited += arrived - mark
+            total_loss += self._update(images, targets, epoch, steps_per_epoch)
+            num_images, num_steps = num_images + count, num_steps + 1
+            mark = time.perf_counter()
+            computed += mark - arrived
+        seconds = time.perf_counter() - begin
+        return EpochResult(num_images, seconds, waited, computed, total_loss / max(1, num_steps), math.nan, math.nan)
+
+    def validate(self, batches: Batches) -> tuple[float, float]:
+        """Share of samples (or pixels) named rightly, and the mean over classes of intersection over union."""
+        self._model.eval()
+        classes = self._options.num_classes
+        confusion = torch.zeros(classes, classes, dtype=torch.int64)
+        with torch.inference_mode():
+            for images, targets, _ in batches():
+                guessed = self._model(self._inputs(images)).argmax(1).cpu().flatten()
+                wanted = self._targets(targets).cpu().flatten()
+                is_class = wanted != NOT_A_CLASS
+                confusion += torch.bincount(wanted[is_class] * classes + guessed[is_class], minlength=classes**2).view(
+                    classes, classes
+                )
+        right = confusion.diagonal().double()
+        union = (confusion.sum(0) + confusion.sum(1)).double() - right
+        is_present = union > 0
+        iou = (right[is_present] / union[is_present]).mean()
+        return float(right.sum() / max(1, int(confusion.sum()))), float(iou)
+
+    def _update(self, images: Any, targets: Any, epoch: int, steps_per_epoch: int) -> float:  # noqa: ANN401  # arrays or tensors
+        self._set_rate(epoch, steps_per_epoch)
+        with torch.autocast(self._device.type, enabled=self._device.type == "cuda"):
+            loss = self._loss(self._model(self._inputs(images)), self._targets(targets))
+        self._optimizer.zero_grad(set_to_none=True)
+        self._scaler.scale(loss).backward()
+        self._scaler.step(self._optimizer)
+        self._scaler.update()
+        self._step += 1
+        return float(loss.detach())
+
+    def _set_rate(self, epoch: int, steps_per_epoch: int) -> None:
+        """Rises over a few steps, then half a cosine over all epochs; stages of a regimen share it."""
+        done = (epoch * steps_per_epoch + self._step % max(1, steps_per_epoch)) / (
+            self._options.epochs * max(1, steps_per_epoch)
+        )
+        rise = min(1.0, (self._step + 1) / self._options.warm_up_steps)
+        for group in self._optimizer.param_groups:
+            group["lr"] = self._options.learning_rate * rise * (1 + math.cos(math.pi * min(1.0, done))) / 2
+
+    def _inputs(self, images: Any) -> torch.Tensor:  # noqa: ANN401  # an array or a tensor
+        batch = torch.as_tensor(images).to(self._device, non_blocking=True)
+        return batch.to(torch.float32, memory_format=torch.channels_last).div_(127.5).sub_(1.0)
+
+    def _targets(self, targets: Any) -> torch.Tensor:  # noqa: ANN401  # an array or a tensor
+        wanted = torch.as_tensor(targets).to(self._device, torch.int64, non_blocking=True)
+        is_outside = (wanted < 0) | (wanted >= self._options.num_classes)
+        return wanted.masked_fill(is_outside, NOT_A_CLASS)

@@ -1,0 +1,47 @@
+"""The flow chart follows its evidence."""
+
+from __future__ import annotations
+
+from penstock.lab.advice import Situation, flow_chart
+from penstock.lab.statistics import Estimate
+
+SIZES = {"source": 1000, "jpeg:q=85": 400, "jpeg:q=50": 250, "jpeg:q=10": 100}
+
+
+def first(situation: Situation) -> str:
+    return flow_chart(situation)[0]
+
+
+def test_a_model_that_does_not_wait_needs_nothing() -> None:
+    assert first(Situation(stall_share=0.02, memory_bytes=300, sizes=SIZES)).startswith("Keep the data as it is: 2 %")
+
+
+def test_data_that_fits_in_memory_is_cached_as_it_is() -> None:
+    assert first(Situation(stall_share=0.5, memory_bytes=1200, sizes=SIZES)).startswith("Cache the data as it is")
+
+
+def test_the_highest_quality_that_fits_is_chosen() -> None:
+    assert first(Situation(stall_share=0.5, memory_bytes=300, sizes=SIZES)).startswith("Use jpeg:q=50")
+
+
+def test_a_quality_that_costs_accuracy_for_sure_is_passed_over() -> None:
+    losses = {"jpeg:q=10": Estimate(-0.2, -0.22, -0.18, 3)}
+    said = first(Situation(stall_share=0.5, memory_bytes=120, sizes=SIZES, losses=losses))
+    assert said.startswith("What fits in memory costs too much accuracy: keep the quality")
+
+
+def test_a_loss_within_noise_does_not_forbid() -> None:
+    losses = {"jpeg:q=50": Estimate(-0.02, -0.08, 0.04, 3)}
+    assert "-2.0 points (-8.0 to +4.0)" in first(Situation(0.5, "disk", 300, SIZES, losses))
+
+
+def test_busy_cores_are_not_helped_by_smaller_files() -> None:
+    assert first(Situation(stall_share=0.5, bottleneck="cpu", memory_bytes=300, sizes=SIZES)).startswith(
+        "Smaller files"
+    )
+
+
+def test_limits_of_storage_and_time_are_answered() -> None:
+    said = flow_chart(Situation(sizes=SIZES, storage_limit_bytes=300, best_in_time="jpeg:q=10", budget_seconds=9.0))
+    assert any("compress to jpeg:q=50 rather than drop samples" in sentence for sentence in said)
+    assert said[-1] == "Within 9.0 s of training, jpeg:q=10 reached most."
