@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from datetime import datetime, timezone
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -30,6 +31,7 @@ def circumstances() -> dict[str, Json]:
     }
 
 
+@cache
 def commit_text() -> str:
     """The commit of the checkout that this code runs from; empty for an installed package."""
     commit = _git("rev-parse", "--short=12", "HEAD")

@@ -21,7 +21,7 @@ from penstock.lab.settings import settings_text, with_settings
 from penstock.lab.work import Work
 from penstock.limits import NO_LIMITS, Means
 from penstock.limits import run as run_limited
-from penstock.storage import drop_cached, locked, make_folders, read_file, write_file
+from penstock.storage import locked, make_folders, read_file, write_file
 from penstock.types import OnProgress, no_progress
 
 RUN_FILE, PARQUET_FILE = "run.json", "lines.parquet"
@@ -127,13 +127,12 @@ def _run_limited(order: Order, cell: Cell, work: Work) -> tuple[Measures, Means]
         else:
             answers.append(answer)
 
-    for path in order.paths.values():
-        drop_cached(path)
+    reads_itself = order.text("loader", "penstock") in ("penstock", "synthetic")
+    work.forget(path for name, path in order.paths.items() if name != "data" or not reads_itself)
     command = [sys.executable, "-m", "penstock.lab.worker", json.dumps(asdict(order))]
     done = run_limited(command, cell.limits, on=work.folder, quiet=True, on_line=take)
     if done.was_killed_for_memory:
         raise LeftOut(f"it was killed at its memory limit ({cell.limits})")
-    reads_itself = order.text("loader", "penstock") in ("penstock", "synthetic")
     if "nothing" in done.means.as_dict().values() or (done.means.disk == "readers" and not reads_itself):
         raise LeftOut(f"no control group holds its limits here ({done.means})")
     if done.exit_code != 0 or len(answers) != 1:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from penstock.errors import ArgumentError, CodecError
 from penstock.lab.recipe import DataFacts
 from penstock.load import Loader
 from penstock.load.source import open_samples
-from penstock.storage import list_tree, make_folders, read_range
+from penstock.storage import drop_cached, list_tree, make_folders, read_range
 from penstock.types import OnProgress, no_progress
 
 SOURCE = "source"
@@ -33,6 +34,7 @@ class Work:
     data: Path
     folder: Path
     on_progress: OnProgress = no_progress
+    _on_disk: set[str] = field(default_factory=set, init=False, repr=False)
 
     def dataset(self, variant: str) -> Path:
         """The data in a format (`jpeg:q=85`), a mix (`png=0.3,raw=0.7`) or as it is (`source`), as a dataset.
@@ -47,9 +49,11 @@ class Work:
             build(self.data, path, mix=mix, durable=False, on_progress=self.on_progress)
         return path
 
-    def bytes_of(self, variant: str) -> int:
-        """Encoded bytes of all images of a variant."""
-        return int(open_samples(self.dataset(variant)).sizes.sum())
+    def forget(self, paths: Iterable[str]) -> None:
+        """Let the page cache forget these; what is written once is not written again."""
+        for path in paths:
+            drop_cached(path, is_on_disk=path in self._on_disk)
+            self._on_disk.add(path)
 
     @cached_property
     def facts(self) -> DataFacts:

@@ -112,17 +112,19 @@ def append_line(path: str | os.PathLike[str], line: Buffer) -> None:
         file.write(bytes(line) + b"\n")
 
 
-def drop_cached(path: str | os.PathLike[str]) -> None:
+def drop_cached(path: str | os.PathLike[str], *, is_on_disk: bool = False) -> None:
     """Let the page cache forget a file, or every file below a folder: what reads it next reads the disk.
 
-    Pages that are not on the disk yet are written first. Another process that maps the file may keep its pages.
+    Pages that are not on the disk yet are written first, unless it is known that there are none. Another process
+    that maps the file may keep its pages.
     """
     place = os.fspath(path)
     names = [os.path.join(folder, name) for folder, _, found in os.walk(place) for name in found] or [place]  # noqa: PTH118
     for name in names:
         descriptor = os.open(name, os.O_RDONLY | os.O_CLOEXEC)
         try:
-            os.fdatasync(descriptor)
+            if not is_on_disk:
+                os.fdatasync(descriptor)
             os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
         finally:
             os.close(descriptor)
