@@ -59,11 +59,12 @@ def search_pair(problem: Problem, first: int, second: int) -> LiquidResult:
 def closed_form(problem: Problem, first: int, second: int) -> float:
     """The share of the second format at which loading and decoding are equally fast, memory counted in bytes.
 
+    Sizes are those of reads, whole pages.
     Solves (mean size(x) − M/N) / B + r = mean CPU seconds(x) / cores, which is linear in x, and clamps to [0, 1].
     Where the second format is both smaller and quicker to decode (or neither), an end is best and is given.
     """
-    size = problem.bytes.mean(axis=0)
-    cpu = problem.cpu.mean(axis=0) / problem.cores
+    size = problem.read_bytes.mean(axis=0)
+    cpu = problem.cpu_seconds.mean(axis=0) / problem.cores
     rate = problem.disk_bytes_per_second
 
     def gap(column: int) -> float:

@@ -157,7 +157,8 @@ def _smallest_cache(problem: Problem, rates: Rates) -> int:
     wanted = min(rates.decode, rates.compute)
     if not math.isfinite(wanted) or rates.load >= wanted:
         return 0
-    disk_seconds = rates.bytes_per_image / problem.disk_bytes_per_second + problem.seconds_per_read
+    read_bytes = rates.bytes_per_image + problem.page_bytes
+    disk_seconds = read_bytes / problem.disk_bytes_per_second + problem.seconds_per_read
     cached_share = 1 - 1 / wanted / disk_seconds
     return math.ceil(cached_share * rates.bytes_per_image * problem.num_samples)
 

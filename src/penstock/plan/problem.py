@@ -36,7 +36,7 @@ class Problem:
     """The column of the format that keeps the source as it is."""
     bytes: Floats
     cpu_seconds: Floats
-    """Of decoding and transforming, on one core."""
+    """Of reading, decoding and transforming, on one core."""
     num_samples: int
     disk_bytes_per_second: float
     seconds_per_read: float
@@ -47,13 +47,14 @@ class Problem:
     """Images per second that the model eats; infinite if unknown."""
     memory_bytes: int
     storage_bytes: float
-    read_cpu_seconds_per_byte: float = 0.0
+    page_bytes: int = 0
+    """What a read takes beyond a record: it begins and ends with a page, the record anywhere in one."""
 
     @property
-    def cpu(self) -> Floats:
-        """CPU seconds of an image from disk to batch."""
-        seconds: Floats = self.cpu_seconds + self.read_cpu_seconds_per_byte * self.bytes
-        return seconds
+    def read_bytes(self) -> Floats:
+        """What the disk delivers of an image, whole pages."""
+        read: Floats = self.bytes + self.page_bytes
+        return read
 
     @property
     def memory_bytes_per_sample(self) -> float:
@@ -72,23 +73,50 @@ def make_problem(profile: Profile, goals: Goals) -> Problem:
             fix="measure again with `penstock profile`",
         )
     cores = goals.cores if goals.cores is not None else float(profile.cores)
-    reads = profile.disk.reads_per_second.median
     compute = goals.compute_rate or (profile.compute.median if profile.compute is not None else math.inf)
     memory = goals.memory_bytes if goals.memory_bytes is not None else profile.memory_bytes // 2
+    corrections = np.array([profile.corrections(name) for name in allowed])
+    size = np.stack([profile.formats[name].bytes for name in allowed], axis=1) * corrections[:, 0]
+    seconds = np.stack([_cpu_seconds(profile, name) for name in allowed], axis=1) * corrections[:, 1]
+    rate, seconds_per_read = _disk(profile, goals, float(size.mean()) + profile.disk.page_bytes)
     return Problem(
         formats=tuple(allowed),
         source=allowed.index(source),
-        bytes=np.stack([profile.formats[name].bytes for name in allowed], axis=1),
-        cpu_seconds=np.stack([profile.formats[name].decode_seconds for name in allowed], axis=1),
+        bytes=size,
+        cpu_seconds=seconds,
         num_samples=profile.dataset.num_samples,
-        disk_bytes_per_second=goals.disk_bytes_per_second or profile.disk.bytes_per_second.median,
-        seconds_per_read=1.0 / reads if reads > 0 else 0.0,
+        disk_bytes_per_second=rate,
+        seconds_per_read=seconds_per_read,
         cores=profile.speedup(cores),
         compute_rate=compute,
         memory_bytes=memory,
         storage_bytes=float(goals.storage_bytes) if goals.storage_bytes is not None else math.inf,
-        read_cpu_seconds_per_byte=profile.disk.cpu_seconds_per_byte,
+        page_bytes=profile.disk.page_bytes,
     )
+
+
+def _cpu_seconds(profile: Profile, name: str) -> Floats:
+    """From disk to batch. What the loader's pipeline did is part of a decode's figure only where it was run."""
+    costs = profile.formats[name]
+    if costs.pipeline is not None:
+        return costs.decode_seconds
+    disk = profile.disk
+    seconds: Floats = costs.decode_seconds + disk.cpu_seconds_per_byte * costs.bytes + disk.cpu_seconds_per_read
+    return seconds
+
+
+def _disk(profile: Profile, goals: Goals, read_bytes: float) -> tuple[float, float]:
+    """Bytes per second, and seconds that a request costs beside its bytes.
+
+    A disk that is slower than the measured one (a throttle, a network) is busy with bytes while requests overlap: what
+    they cost counts only where the measured disk itself would be the slower of the two.
+    """
+    measured, reads = profile.disk.bytes_per_second.median, profile.disk.reads_per_second.median
+    seconds_per_read = 1.0 / reads if reads > 0 else 0.0
+    wished = goals.disk_bytes_per_second
+    if wished is None:
+        return measured, seconds_per_read
+    return wished, max(0.0, min(seconds_per_read, read_bytes / measured + seconds_per_read - read_bytes / wished))
 
 
 def _is_allowed(profile: Profile, name: str, goals: Goals) -> bool:

@@ -47,9 +47,10 @@ def rates_of(problem: Problem, assignment: Floats) -> Rates:
     Cached bytes cost no disk. Each request costs the disk its bytes and its own overhead.
     """
     size = _mean_cost(assignment, problem.bytes)
-    cpu = _mean_cost(assignment, problem.cpu)
+    cpu = _mean_cost(assignment, problem.cpu_seconds)
     cached = min(1.0, problem.memory_bytes_per_sample / size) if size > 0 else 1.0
-    disk_seconds = (1 - cached) * (size / problem.disk_bytes_per_second + problem.seconds_per_read)
+    read = size + problem.page_bytes
+    disk_seconds = (1 - cached) * (read / problem.disk_bytes_per_second + problem.seconds_per_read)
     return Rates(
         load=1 / disk_seconds if disk_seconds > 0 else math.inf,
         decode=problem.cores / cpu if cpu > 0 else math.inf,

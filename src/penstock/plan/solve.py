@@ -61,14 +61,17 @@ def solve(problem: Problem) -> Solution:
     unit = _time_unit(problem)
     num_images, num_formats = problem.bytes.shape
     size = problem.bytes.ravel() / num_images
-    cpu = problem.cpu.ravel() / num_images
+    read = problem.read_bytes.ravel() / num_images
+    cpu = problem.cpu_seconds.ravel() / num_images
     num_cells = size.size
     memory = min(problem.memory_bytes_per_sample, float(problem.bytes.max()))
     byte_unit = max(float(problem.bytes.mean()), 1.0)
+    rate = problem.disk_bytes_per_second
+    pages = 1 + problem.page_bytes / byte_unit  # read for each byte that is not cached
     # Columns: the assignment, then t (in `unit`), then cached bytes per sample (in `byte_unit`).
     overhead = problem.seconds_per_read * (1 - min(1.0, memory / float(problem.bytes.mean()))) / unit
     rows = [
-        _row(size / problem.disk_bytes_per_second / unit, -1.0, -byte_unit / problem.disk_bytes_per_second / unit),
+        _row(read / rate / unit, -1.0, -byte_unit * pages / rate / unit),
         _row(cpu / problem.cores / unit, -1.0, 0.0),
         _row(-size / byte_unit, 0.0, 1.0),
     ]
@@ -95,8 +98,7 @@ def solve(problem: Problem) -> Solution:
     if result.status != 0:
         raise ArgumentError(f"no mix meets the limits: {result.message}", where="plan", fix="loosen a limit")
     duals = -np.asarray(result.ineqlin.marginals)
-    per_byte = duals[0] / problem.disk_bytes_per_second / unit - duals[2] / byte_unit
-    per_byte += duals[1] / problem.cores / unit * problem.read_cpu_seconds_per_byte
+    per_byte = duals[0] / rate / unit - duals[2] / byte_unit
     if math.isfinite(problem.storage_bytes):
         per_byte += duals[3] * problem.num_samples / problem.storage_bytes
     return Solution(

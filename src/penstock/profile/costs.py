@@ -5,19 +5,22 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from penstock import _native
 from penstock.codecs import Format, Promise, decode, encode, find, inspect, parse_format, transcode
 from penstock.errors import ArgumentError, CodecError
-from penstock.profile.values import FormatCosts, SampledImage
+from penstock.profile.values import Figure, FormatCosts, SampledImage
 from penstock.transforms import Chain
-from penstock.types import OnProgress, Pixels
+from penstock.types import Floats, OnProgress, Pixels
 
+_Data = bytes
 MIN_IMAGES = 16
 """Measured whatever the time."""
+KEPT_BYTES = 64 << 20
+"""Of images in one format, kept for the pipeline's turn; `MIN_IMAGES` are kept whatever their size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +29,21 @@ class Measured:
 
     images: tuple[SampledImage, ...]
     formats: Mapping[str, FormatCosts]
+    stored: Mapping[str, Sequence[bytes]]
+    """What a build would store of the first images, by format: as many as fit `KEPT_BYTES` in their largest."""
+    beside_seconds: Floats
+    """Of each image: what its further fields cost to decode, which every format bears alike."""
+
+    def scaled(self, pipeline: Mapping[str, Figure]) -> dict[str, FormatCosts]:
+        """The costs such that the kept images take on average what the loader's pipeline took for them."""
+        found = {}
+        for name, costs in self.formats.items():
+            if name in pipeline:
+                own = costs.decode_seconds - self.beside_seconds
+                factor = pipeline[name].median / max(1e-12, float(own[: len(self.stored[name])].mean()))
+                costs = replace(costs, decode_seconds=own * factor + self.beside_seconds, pipeline=pipeline[name])
+            found[name] = costs
+        return found
 
 
 @dataclass(slots=True)
@@ -35,6 +53,7 @@ class _Column:
     encode_seconds: list[float] = field(default_factory=list)
     ms_ssim: list[float] = field(default_factory=list)
     psnr: list[float] = field(default_factory=list)
+    stored: list[_Data] = field(default_factory=list)
 
 
 def measure_formats(
@@ -54,6 +73,7 @@ def measure_formats(
     """
     columns = {str(format): _Column() for format in formats}
     images: list[SampledImage] = []
+    beside: list[float] = []
     begin = time.monotonic()
     for number, (data, *others) in enumerate(fields):
         on_progress("formats", number, len(fields))
@@ -69,8 +89,13 @@ def measure_formats(
                 len(data) + sum(map(len, others)),
             )
         )
-        _measure_image(data, others, formats, columns, chain, number, repeats)
-    return Measured(tuple(images), {name: _costs(column) for name, column in columns.items()})
+        beside.append(_measure_image(data, others, formats, columns, chain, number, repeats))
+    return Measured(
+        tuple(images),
+        {name: _costs(column) for name, column in columns.items()},
+        {name: column.stored for name, column in columns.items()},
+        np.array(beside),
+    )
 
 
 def _measure_image(
@@ -81,7 +106,8 @@ def _measure_image(
     chain: Chain,
     number: int,
     repeats: int,
-) -> None:
+) -> float:
+    """Adds an image to every column; gives the seconds of its further fields."""
     pixels = decode(data)
     beside_bytes = sum(map(len, others))
     beside_seconds = sum(_cpu_seconds(lambda data=other: decode(data))[0] for other in others)  # type: ignore[misc]
@@ -100,6 +126,18 @@ def _measure_image(
             least[place] = min(least[place], _cpu_seconds(lambda encoded=encoded: job(encoded))[0])  # type: ignore[misc]
     for format, seconds in zip(formats, least, strict=True):
         columns[str(format)].decode_seconds.append(seconds + beside_seconds)
+    _keep(columns, stored)
+    return beside_seconds
+
+
+def _keep(columns: Mapping[str, _Column], stored: Sequence[bytes]) -> None:
+    """Keep the images from the first on until one of the formats has enough of them."""
+    lengths = [sum(map(len, column.stored)) for column in columns.values()]
+    num_kept = len(next(iter(columns.values())).stored)
+    num_seen = len(next(iter(columns.values())).bytes)
+    if num_kept == num_seen - 1 and (num_kept < MIN_IMAGES or max(lengths) < KEPT_BYTES):
+        for column, encoded in zip(columns.values(), stored, strict=True):
+            column.stored.append(encoded)
 
 
 def _store(data: bytes, pixels: Pixels, format: Format) -> bytes:

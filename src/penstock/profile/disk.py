@@ -79,7 +79,7 @@ def _measure(path: Path, size: int, probe: DiskProbe, on_progress: OnProgress) -
         "random": (SMALL, _scattered(size, probe.num_small_reads)),
     }
     seconds: dict[tuple[str, int], list[float]] = {}
-    cpu_per_byte = 0.0
+    cpu: dict[str, list[float]] = {name: [] for name in patterns}
     is_direct = False
     rounds = [(repeat, name, depth) for repeat in range(probe.repeats) for name in patterns for depth in DEPTHS]
     for done, (_, name, depth) in enumerate(rounds):
@@ -88,16 +88,19 @@ def _measure(path: Path, size: int, probe: DiskProbe, on_progress: OnProgress) -
         found = probe_reads(path, offsets, request, depth=depth, direct=True)
         seconds.setdefault((name, depth), []).append(found["wall_seconds"] / len(offsets))
         is_direct = bool(found["is_direct"])
-        if name == "sequential":
-            cpu_per_byte = found["cpu_seconds"] / found["num_bytes"]
+        cpu[name].append(found["cpu_seconds"] / len(offsets))
     rates = {key: Figure.of([1 / value for value in values]) for key, values in seconds.items()}
     best = {name: max(DEPTHS, key=lambda depth: rates[name, depth].median) for name in patterns}
     sequential = rates["sequential", best["sequential"]]
+    small, large = (float(np.median(cpu[name])) for name in ("random", "sequential"))
+    cpu_per_byte = max(0.0, (large - small) / (LARGE - SMALL))
     return Disk(
         bytes_per_second=_scaled(sequential, LARGE),
         reads_per_second=rates["random", best["random"]],
         file_seconds=Figure.exactly(0.0),
         cpu_seconds_per_byte=cpu_per_byte,
+        cpu_seconds_per_read=max(0.0, small - cpu_per_byte * SMALL),
+        page_bytes=SMALL,
         depth=best["random"],
         direct=is_direct,
         probes=tuple(_probe_line(name, patterns[name][0], depth, rate) for (name, depth), rate in rates.items()),

@@ -6,7 +6,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +15,11 @@ import numpy.typing as npt
 
 from penstock import _native
 from penstock.codecs import decode, inspect
-from penstock.errors import ArgumentError, CodecError
+from penstock.errors import ArgumentError, PenstockError
 from penstock.machine import this_machine
 from penstock.profile.costs import candidates, measure_formats
-from penstock.profile.disk import measure_disk, measure_opens
+from penstock.profile.disk import DiskProbe, measure_disk, measure_opens
+from penstock.profile.pipeline import measure_pipeline, measure_scaling
 from penstock.profile.sampling import stratified
 from penstock.profile.values import Dataset, Figure, Profile
 from penstock.sources import open_source
@@ -27,6 +28,9 @@ from penstock.storage import read_file, read_range
 from penstock.transforms import Chain, apply, split
 from penstock.transforms.named import named
 from penstock.types import Integers, OnProgress, no_progress
+
+MANY = 4096
+"""Images whose headers are read: a header costs a thousandth of a measurement."""
 
 Step = Callable[[Mapping[str, npt.NDArray[Any]]], object]
 
@@ -46,8 +50,11 @@ class ProfileOptions:
     step: Step | None = None
     batch_size: int = 32
     ranks: int = 1
-    budget_seconds: float = 75.0
+    budget_seconds: float = 60.0
     """For the formats: when it is over, the images measured so far must do."""
+    disk: DiskProbe = field(default_factory=DiskProbe)
+    repeat_seconds: float = 0.25
+    """Of one repeat of one format in the loader's pipeline, about."""
 
 
 def measure(
@@ -76,13 +83,16 @@ def measure(
     )
     machine = this_machine()
     images = [data for data, *_ in fields[: len(measured.images)]]
-    disk = measure_disk(_probe_folder(path, options.on), on_progress=on_progress)
+    folder = _probe_folder(path, options.on)
+    seconds = options.repeat_seconds
+    pipeline = measure_pipeline(measured.stored, chain, machine.cores, folder, seconds=seconds, on_progress=on_progress)
+    disk = measure_disk(folder, options.disk, on_progress=on_progress)
     return Profile(
         cpu=machine.cpu,
         simd=machine.simd,
         cores=machine.cores,
         memory_bytes=machine.memory.available_bytes,
-        scaling=_scaling(images, own, machine.cores),
+        scaling=measure_scaling(measured.stored[own], own, chain, machine.cores, folder, seconds=seconds),
         disk=replace(disk, file_seconds=measure_opens(list(samples.files)[:500])),
         dataset=Dataset(
             num_samples=len(samples.keys),
@@ -90,9 +100,10 @@ def measure(
             num_labels=_num_labels(samples),
             source_format=own,
             codecs={name: count / len(fields) for name, count in sorted(codecs.items())},
+            mean_pixels=_mean_pixels(samples, stratified(_labels(samples), sizes, MANY)),
         ),
         images=measured.images,
-        formats=measured.formats,
+        formats=measured.scaled(pipeline),
         compute=_compute(options, images, chain),
         compute_from=_compute_from(options),
         transform=options.transform,
@@ -122,6 +133,23 @@ def _source_bytes(samples: Samples) -> Integers:
     return total
 
 
+def _mean_pixels(samples: Samples, rows: Integers) -> float:
+    """Of these images, by their headers; 0 if they are in no file, or not all of them can be read."""
+    places = samples.places["image"]
+    file, offset, length = (column[rows] for column in (places.file, places.offset, places.length))
+    if (file < 0).any():
+        return 0.0
+    files = _native.SourceFiles(list(samples.files))
+    looked = _native.inspect_sources(
+        _native.ThreadPool(0), files, (file.astype(np.int32), offset.astype(np.int64), length.astype(np.int64))
+    )
+    try:
+        looked.job.finish()
+    except PenstockError:
+        return 0.0
+    return float(np.mean([width * height for width, height, *_ in looked.headers()]))
+
+
 def _read_fields(source: Source, samples: Samples, row: int) -> Iterator[bytes]:
     """The image of a sample, then its further image fields."""
     for name in ("image", *(name for name in samples.places if name != "image")):
@@ -140,24 +168,6 @@ def _probe_folder(path: str | os.PathLike[str], on: Path | None) -> Path:
     if on is None:
         folder = folder.resolve().parent  # never inside the source
     return folder
-
-
-def _scaling(images: list[bytes], codec: str, cores: int) -> tuple[tuple[int, Figure], ...]:
-    """How much faster n threads decode the source's own images than one, in turns so that a disturbance meets all."""
-    counts = sorted({1, *(2**power for power in range(1, cores.bit_length()) if 2**power <= cores), cores})
-    pools = {count: _native.ThreadPool(count) for count in counts}
-    usable = [data for data in images if inspect(data).codec == codec][:64]
-    rates: dict[int, list[float]] = {count: [] for count in counts}
-    try:
-        for _ in range(3):
-            one = None
-            for count in counts:
-                seconds, _ = _native.decode_many(pools[count], codec, usable, count)
-                one = one or seconds
-                rates[count].append(one * count / seconds)
-    except CodecError:
-        return ()  # a plug-in's images: they are decoded in Python, one at a time
-    return tuple((count, Figure.of(values)) for count, values in rates.items())
 
 
 def _compute(options: ProfileOptions, images: list[bytes], chain: Chain) -> Figure | None:

@@ -14,6 +14,8 @@ from penstock.types import Floats
 
 KIND = "penstock profile"
 VERSION = 1
+ENOUGH_TO_CORRECT = 16
+"""Images: a regression on fewer says little."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,9 @@ class Disk:
     reads_per_second: Figure
     file_seconds: Figure
     cpu_seconds_per_byte: float = 0.0
+    cpu_seconds_per_read: float = 0.0
+    page_bytes: int = 0
+    """Records are read by whole pages of this size: about one page more than they hold."""
     depth: int = 1
     direct: bool = False
     probes: tuple[Mapping[str, Json], ...] = ()
@@ -62,6 +67,8 @@ class Dataset:
     num_labels: int
     source_format: str
     codecs: Mapping[str, float] = field(default_factory=dict)
+    mean_pixels: float = 0.0
+    """Of all images, or of many more than were measured; 0 if nobody looked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +97,8 @@ class FormatCosts:
     encode_seconds: Floats
     ms_ssim: Floats
     psnr: Floats
+    pipeline: Figure | None = None
+    """CPU seconds of an image in the loader's own pipeline, all cores at work; None if it was not run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +120,13 @@ class Profile:
     ranks: int = 1
 
     def speedup(self, cores: float) -> float:
-        """How much faster than one core so many decode: straight between measured points, the last slope beyond."""
+        """How many cores so many are worth: straight between measured points, the last slope beyond.
+
+        Costs were measured with all cores at work, so these are worth their number; fewer disturb each other less.
+        """
+        return cores if cores == self.cores else self.cores * self._scaled(cores) / self._scaled(float(self.cores))
+
+    def _scaled(self, cores: float) -> float:
         points = [(0.0, 0.0), *((float(threads), figure.median) for threads, figure in self.scaling)]
         if len(points) == 1:
             return cores
@@ -126,6 +141,23 @@ class Profile:
         source_bytes = np.array([image.source_bytes for image in self.images], float)
         costs = self.formats[name]
         return fit(pixels, source_bytes, costs.bytes), fit(pixels, source_bytes, costs.decode_seconds)
+
+    def corrections(self, name: str) -> tuple[float, float]:
+        """By how much bytes and decode seconds of all images exceed those of the sampled ones: about 1.
+
+        The regression estimator of a mean: sampled images are a little smaller or larger than all are, and by how much
+        is known, because sizes of all files, and pixels of very many, are.
+        """
+        if self.dataset.mean_pixels == 0 or len(self.images) < ENOUGH_TO_CORRECT:
+            return 1.0, 1.0
+        pixels = np.array([self.dataset.mean_pixels])
+        source_bytes = np.array([self.dataset.source_bytes / self.dataset.num_samples])
+        costs = self.formats[name]
+        found = []
+        for estimate, values in zip(self.estimates(name), (costs.bytes, costs.decode_seconds), strict=True):
+            mean = float(np.mean(values))
+            found.append(min(2.0, max(0.5, float(estimate.of(pixels, source_bytes)[0]) / mean)) if mean > 0 else 1.0)
+        return found[0], found[1]
 
 
 def write_profile(profile: Profile) -> bytes:
@@ -147,6 +179,7 @@ def write_profile(profile: Profile) -> bytes:
             "num_labels": profile.dataset.num_labels,
             "source_format": profile.dataset.source_format,
             "codecs": dict(profile.dataset.codecs),
+            "mean_pixels": profile.dataset.mean_pixels,
         },
         "images": [
             {
@@ -190,6 +223,7 @@ def read_profile(data: bytes, where: str = "") -> Profile:
             num_labels=dataset.integer("num_labels"),
             source_format=dataset.text("source_format"),
             codecs={name: dataset.child("codecs").number(name) for name in dataset.child("codecs").members},
+            mean_pixels=dataset.number("mean_pixels", minimum=0),
         ),
         images=images,
         formats={name: _read_format(item, len(images)) for name, item in document.children("formats")},
@@ -214,6 +248,8 @@ def _write_disk(disk: Disk) -> dict[str, Json]:
         "reads_per_second": _figure(disk.reads_per_second),
         "file_seconds": _figure(disk.file_seconds),
         "cpu_seconds_per_byte": disk.cpu_seconds_per_byte,
+        "cpu_seconds_per_read": disk.cpu_seconds_per_read,
+        "page_bytes": disk.page_bytes,
         "depth": disk.depth,
         "direct": disk.direct,
         "probes": [dict(probe) for probe in disk.probes],
@@ -226,6 +262,8 @@ def _read_disk(document: Document) -> Disk:
         reads_per_second=_read_figure(document.child("reads_per_second")),
         file_seconds=_read_figure(document.child("file_seconds")),
         cpu_seconds_per_byte=document.number("cpu_seconds_per_byte", minimum=0),
+        cpu_seconds_per_read=document.number("cpu_seconds_per_read", minimum=0),
+        page_bytes=document.integer("page_bytes"),
         depth=document.integer("depth", minimum=1),
         direct=document.flag("direct"),
         probes=tuple(item.members for item in document.items("probes")),
@@ -249,7 +287,7 @@ def _write_format(profile: Profile, name: str) -> dict[str, Json]:
         "ms_ssim": costs.ms_ssim.tolist(),
         "psnr": [value if math.isfinite(value) else None for value in costs.psnr.tolist()],
         "estimates": {"bytes": size.as_dict(), "decode_seconds": seconds.as_dict()},
-    }
+    } | ({"pipeline_seconds": _figure(costs.pipeline)} if costs.pipeline is not None else {})
 
 
 def _read_format(document: Document, num_images: int) -> FormatCosts:
@@ -269,4 +307,5 @@ def _read_format(document: Document, num_images: int) -> FormatCosts:
         encode_seconds=column("encode_seconds"),
         ms_ssim=column("ms_ssim"),
         psnr=column("psnr"),
+        pipeline=_read_figure(document.child("pipeline_seconds")) if "pipeline_seconds" in document else None,
     )

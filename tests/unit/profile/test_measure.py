@@ -17,6 +17,7 @@ from penstock.profile.measure import ProfileOptions, measure
 from penstock.profile.sampling import stratified
 from penstock.testing.codec import sample_image
 
+SOON = 0.005
 SMALL_DISK = DiskProbe(file_bytes=8 << 20, repeats=1, num_small_reads=64)
 
 
@@ -35,7 +36,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def profile(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Profile:
     disk = tmp_path_factory.mktemp("disk")
-    return measure(folder, ProfileOptions(on=disk, sample=8, transform="train224", compute_rate=100.0))
+    return measure(
+        folder,
+        ProfileOptions(
+            on=disk, sample=8, transform="train224", compute_rate=100.0, repeat_seconds=SOON, disk=SMALL_DISK
+        ),
+    )
 
 
 def test_the_dataset_is_counted(profile: Profile, folder: Path) -> None:
@@ -72,6 +78,8 @@ def test_a_step_is_timed_on_resident_data(folder: Path, tmp_path: Path) -> None:
         formats="raw",
         transform="train224",
         batch_size=4,
+        repeat_seconds=SOON,
+        disk=SMALL_DISK,
         step=lambda batch: seen.append(batch["image"].shape),
     )
     found = measure(folder, options)
@@ -81,7 +89,9 @@ def test_a_step_is_timed_on_resident_data(folder: Path, tmp_path: Path) -> None:
 
 
 def test_lossy_formats_come_with_their_distortion(folder: Path, tmp_path: Path) -> None:
-    found = measure(folder, ProfileOptions(on=tmp_path, sample=2, formats="jpeg:q=50"))
+    found = measure(
+        folder, ProfileOptions(on=tmp_path, sample=2, formats="jpeg:q=50", repeat_seconds=SOON, disk=SMALL_DISK)
+    )
     costs = found.formats["jpeg:q=50"]
     assert not costs.is_exact
     assert ((costs.ms_ssim > 0.3) & (costs.ms_ssim < 1)).all()
@@ -92,7 +102,7 @@ def test_jpegs_are_measured_with_restart_markers_too(tmp_path: Path) -> None:
     Image.fromarray(sample_image(64, 64, 3, "uint8")).save(stream, "JPEG", quality=90)
     (tmp_path / "photos").mkdir()
     (tmp_path / "photos" / "a.jpg").write_bytes(stream.getvalue())
-    found = measure(tmp_path / "photos", ProfileOptions(on=tmp_path))
+    found = measure(tmp_path / "photos", ProfileOptions(on=tmp_path, repeat_seconds=SOON, disk=SMALL_DISK))
     assert list(found.formats) == ["jpeg", "raw", "weir:fast", "weir:dense", "png", "jpeg:restart"]
     assert found.formats["jpeg"].bytes[0] == len(stream.getvalue())
     assert found.formats["jpeg:restart"].is_exact
