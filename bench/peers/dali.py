@@ -1,4 +1,4 @@
-"""NVIDIA DALI on the CPU: its region decoder, then an antialiased linear resize (its default)."""
+"""NVIDIA DALI on the CPU: its region decoder, then an antialiased linear resize (its default); or a plain decode."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ def main() -> None:
     @pipeline_def(batch_size=wishes.batch_size, num_threads=wishes.threads, device_id=None, prefetch_queue_depth=DEPTH)
     def pipeline() -> object:
         encoded, _ = fn.readers.file(files=files, random_shuffle=True, initial_fill=1024, name="files")
+        if wishes.job == "full":
+            return fn.decoders.image(encoded, device="cpu", output_type=types.RGB)
         images = fn.decoders.image_random_crop(
             encoded, device="cpu", output_type=types.RGB, random_area=[0.08, 1.0], random_aspect_ratio=[3 / 4, 4 / 3]
         )

@@ -60,7 +60,7 @@ def run(
     """
     if not command:
         raise ArgumentError("there is no command to run", where="limits.run", fix="name a program")
-    groups = make_groups(f"penstock-{os.getpid()}-{uuid.uuid4().hex[:12]}", limits, _device_of(Path(on)))
+    groups = make_groups(f"penstock-{os.getpid()}-{uuid.uuid4().hex[:12]}", limits, device_of(Path(on)))
     means = _means(limits, groups)
     launcher = [sys.executable, "-m", "penstock.limits.join", *(str(group.members) for group in groups)]
     cores = chosen_cores(limits)
@@ -130,7 +130,7 @@ def _means(limits: Limits, groups: list[Group]) -> Means:
     )
 
 
-def _device_of(path: Path) -> str | None:
+def device_of(path: Path) -> str | None:
     """The whole disk that a path lives on: throttles know no partitions. None for file systems without one."""
     number = path.stat().st_dev
     device = f"{os.major(number)}:{os.minor(number)}"

@@ -1,0 +1,79 @@
+"""Does a dataset load as fast as its plan said before?"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+import numpy as np
+
+from bench.campaign.data import Data
+from bench.campaign.log import Log
+from bench.campaign.rounds import Entry, measure_rounds
+from bench.campaign.settings import Setting
+from bench.campaign.windows import Windows, throttled
+from penstock.plan import Goals, Plan, make_plan
+from penstock.plan.document import rates_as_dict
+
+QUESTION = "Does a planned dataset load as fast as predicted?"
+MOST_ERROR, MOST_MEDIAN_ERROR = 0.10, 0.05
+
+
+def goals_of(setting: Setting, data: Data) -> Goals:
+    """The setting as `penstock plan --disk … --memory …` is told it."""
+    return Goals(
+        memory_bytes=round(setting.cached * data.source_bytes), disk_bytes_per_second=setting.disk_bytes_per_second
+    )
+
+
+def planned_view(data: Data, plan: Plan, name: str) -> Path:
+    """The dataset that `build --plan` would write, as a view."""
+    pixels, source_bytes = data.features()
+    formats = list(plan.rule.formats)
+    numbers = plan.rule.choose(np.arange(len(pixels)), pixels, source_bytes)
+    return data.view(name, [formats[number] for number in numbers])
+
+
+def run(settings: Sequence[Setting], data: Mapping[str, Data], log: Log, *, seconds: float, repeats: int) -> bool:
+    """Predict, write the predictions down, measure; whether all are near enough."""
+    plans = {}
+    for setting in settings:
+        mine = data[setting.corpus.name]
+        plan = plans[setting.name] = make_plan(mine.profile(), goals_of(setting, mine))
+        log.record(
+            QUESTION, {"setting": setting.name, "mix": dict(plan.mix), "predicted": rates_as_dict(plan.chosen.rates)}
+        )
+    with Windows() as windows, ExitStack() as stack:
+        groups = {
+            setting.disk_megabytes: stack.enter_context(throttled(setting.limits, data[setting.corpus.name].folder))
+            for setting in {one.disk_megabytes: one for one in settings}.values()
+        }
+        entries = {}
+        for setting in settings:
+            mine = data[setting.corpus.name]
+            view = planned_view(mine, plans[setting.name], f"plan-{setting.name}")
+            cache_bytes = goals_of(setting, mine).memory_bytes or 0
+            windows.open(setting.name, view, setting.corpus.transform, cache_bytes)
+            entries[setting.name] = Entry(setting.name, groups[setting.disk_megabytes])
+        rates = measure_rounds(windows, log, "prediction", entries, seconds=seconds, repeats=repeats)
+    errors = []
+    print(f"{'setting':<20} {'predicted':>9} {'measured (range)':>24} {'error':>7}  mix")
+    for setting in settings:
+        plan, rate = plans[setting.name], rates[setting.name]
+        predicted = plan.chosen.rates.end_to_end
+        errors.append(predicted / rate.median - 1)
+        chosen = " + ".join(f"{share:.0%} {name}" for name, share in plan.mix.items())
+        error = f"{errors[-1]:+7.1%}"
+        print(f"{setting.name:<20} {predicted:9.0f} {rate!s:>24} {error}  {chosen}, {plan.chosen.rates.bottleneck}")
+        log.record(
+            QUESTION, {"setting": setting.name, "measured": rate.as_dict(), "error": errors[-1], "seconds": seconds}
+        )
+    worst, middle = max(map(abs, errors)), statistics.median(map(abs, errors))
+    is_met = worst <= MOST_ERROR and middle <= MOST_MEDIAN_ERROR
+    print(
+        f"largest error {worst:.1%} (at most {MOST_ERROR:.0%}), median {middle:.1%} (at most {MOST_MEDIAN_ERROR:.0%})"
+    )
+    log.record(QUESTION, {"largest_error": worst, "median_error": middle, "is_met": is_met, "settings": len(settings)})
+    return is_met
