@@ -52,6 +52,9 @@ RULES = (
         ("tests/story/test_formats.py", "tests/stress/test_build_faults.py", "tests/unit/records"),
     ),
     Rule(("native/pixels/*", "src/penstock/transforms/*"), ("tests/parity", "tests/unit/transforms")),
+    Rule(
+        ("src/penstock/doctor/*", "src/penstock/profile/*", "src/penstock/plan/*"), ("tests/unit/cli/test_doctor.py",)
+    ),
     Rule(("native/synth/*", "src/penstock/synth/*"), ("tests/unit/synth",)),
     Rule(("src/penstock/lab/*", "src/penstock/torch/*"), ("tests/unit/lab",)),
     Rule(("src/penstock/report/*", "scripts/browser.py"), (BROWSER,)),

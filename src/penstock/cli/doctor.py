@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -10,11 +11,23 @@ from rich.table import Table
 
 from penstock.cli.group import add_command
 from penstock.cli.output import JsonOption, Output
-from penstock.doctor import Diagnosis, Observed, diagnose_run, watch_command
+from penstock.doctor import Bought, Diagnosis, Observed, diagnose_run, estimate, short_profile, watch_command
+from penstock.errors import PenstockError
+from penstock.storage import write_file
+from penstock.transforms.named import NAMED
 from penstock.units import bytes_text, parse_rate
 
 Command = Annotated[list[str], typer.Argument(metavar="COMMAND", help="The training command, after `--`.")]
 DiskOption = Annotated[str, typer.Option("--disk", help="What the disk can do (500MB/s), to say how busy it is.")]
+DataOption = Annotated[
+    Path | None, typer.Option("--data", metavar="DIR", help="The images that it trains on, if it is not seen.")
+]
+TransformOption = Annotated[
+    str, typer.Option("--transform", help=f"What training does to an image: {', '.join(NAMED)}.")
+]
+ReportOption = Annotated[Path | None, typer.Option("--report", metavar="FILE", help="Also write a page (HTML).")]
+NoEstimateOption = Annotated[bool, typer.Option("--no-estimate", help="Do not measure the data afterwards.")]
+BAR_CELLS = 20
 
 
 def register(app: typer.Typer) -> None:
@@ -23,25 +36,65 @@ def register(app: typer.Typer) -> None:
         app,
         "doctor",
         doctor,
-        examples=("penstock doctor -- python train.py", "penstock doctor --disk 500MB/s -- torchrun train.py"),
+        examples=(
+            "penstock doctor -- python train.py",
+            "penstock doctor --data photos --transform train224 --report doctor.html -- python train.py",
+            "penstock doctor --disk 500MB/s -- torchrun train.py",
+        ),
     )
 
 
-def doctor(command: Command, disk: DiskOption = "", json: JsonOption = False) -> None:
-    """Run a training command unchanged and say where it waits.
+def doctor(
+    command: Command,
+    disk: DiskOption = "",
+    data: DataOption = None,
+    transform: TransformOption = "train224",
+    report: ReportOption = None,
+    no_estimate: NoEstimateOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Run a training command unchanged and say where it waits, and what Penstock would buy.
 
     Times the batches of torch's DataLoader against the steps between them, and adds up what the command and its
-    children use of cores and disk. Nothing is converted, nothing is written.
+    children use of cores, disk and GPUs. Then it measures the data that the command read, for half a minute, and plans.
+    Nothing is converted.
     """
     out = Output(json=json)
     rate = parse_rate(disk, name="--disk") if disk else None
     exit_code, observed = watch_command(command, disk_bytes_per_second=rate)
+    bought = None
+    if not no_estimate:
+        bought = _estimate(out, observed, data, transform)
+    if bought is not None and rate is None:
+        observed = replace(observed, disk_bytes_per_second=bought.disk_bytes_per_second)
     found = diagnose_run(observed)
-    out.show(_table(observed, found), *found.advice)
-    out.result({"exit_code": exit_code, **found.as_dict(), "observed": asdict(observed)})
+    out.show(_table(observed, found), *found.advice, *(bought.sentences() if bought is not None else ()))
+    if report is not None:
+        from penstock.report.doctor import make_doctor_page  # which a plain diagnosis does without
+
+        write_file(report, make_doctor_page(observed, found, bought))
+        out.show(f"The report is {report}.")
+    result: dict[str, object] = {"exit_code": exit_code, **found.as_dict(), "observed": asdict(observed)}
+    out.result({**result, "penstock": bought.as_dict() if bought is not None else None})
     if exit_code != 0:
         out.warn(f"the command ended with status {exit_code}")
         raise typer.Exit(1)
+
+
+def _estimate(out: Output, observed: Observed, data: Path | None, transform: str) -> Bought | None:
+    """What Penstock would buy; None, and a word, where the data is not to be found or not to be measured."""
+    places = [data] if data is not None else [Path(root) for root in observed.roots]
+    place = next((place for place in places if place.is_dir()), None)
+    if place is None:
+        if observed.num_batches > 0:
+            out.warn("which images were read is not known: name them with --data DIR to see what Penstock would buy")
+        return None
+    try:
+        with out.progress() as on_progress:
+            return estimate(observed, place, short_profile(transform), on_progress=on_progress)
+    except PenstockError as error:
+        out.warn(f"what Penstock would buy could not be estimated: {error}")
+        return None
 
 
 def _table(observed: Observed, found: Diagnosis) -> Table:
@@ -50,7 +103,20 @@ def _table(observed: Observed, found: Diagnosis) -> Table:
     facts.add_row("batches", f"{observed.num_batches:,}")
     facts.add_row("waiting", f"{observed.wait_seconds:.1f} s, {found.stall_share:.0%} of the time between batches")
     facts.add_row("first batches", f"{observed.first_wait_seconds:.1f} s")
-    facts.add_row("cores", f"{found.cpu_share:.0%} of {observed.cores} busy")
-    disk = f", {found.disk_share:.0%} of what it can do" if found.disk_share is not None else ""
-    facts.add_row("disk", f"{bytes_text(observed.disk_bytes)} read{disk}")
+    goodput, processor, disk = found.triangle
+    facts.add_row("goodput", _bar(goodput))
+    facts.add_row("processor", f"{_bar(processor)} of {observed.cores} cores")
+    read = f"{bytes_text(observed.disk_bytes)} read"
+    facts.add_row("disk", f"{_bar(disk)} of what it can do, {read}" if found.disk_share is not None else read)
+    facts.add_row("GPU", _bar(found.gpu_share) if found.gpu_share is not None else "no GPU seen")
     return facts
+
+
+def _bar(share: float) -> str:
+    """A share as a bar of text.
+
+    >>> _bar(0.5)
+    '██████████░░░░░░░░░░  50%'
+    """
+    filled = round(BAR_CELLS * min(1.0, share))
+    return "█" * filled + "░" * (BAR_CELLS - filled) + f" {share:4.0%}"

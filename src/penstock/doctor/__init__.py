@@ -2,7 +2,20 @@
 
 from penstock.doctor.command import watch_command
 from penstock.doctor.diagnosis import Diagnosis, Observed, diagnose_run
+from penstock.doctor.estimate import Bought, estimate, short_profile
 from penstock.doctor.phases import Phases, diagnose
 from penstock.doctor.watching import Watch, watch
 
-__all__ = ["Diagnosis", "Observed", "Phases", "Watch", "diagnose", "diagnose_run", "watch", "watch_command"]
+__all__ = [
+    "Bought",
+    "Diagnosis",
+    "Observed",
+    "Phases",
+    "Watch",
+    "diagnose",
+    "diagnose_run",
+    "estimate",
+    "short_profile",
+    "watch",
+    "watch_command",
+]

@@ -8,9 +8,11 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 from penstock.doctor.diagnosis import Observed
+from penstock.doctor.gpu import GpuMeter
 from penstock.doctor.hook import HOOK_FOLDER, VARIABLE
 from penstock.doctor.usage import TreeMeter
 from penstock.documents import Document
@@ -27,8 +29,10 @@ def watch_command(command: Sequence[str], *, disk_bytes_per_second: float | None
         raise ArgumentError(
             "there is no command to run", where="doctor", fix="write `penstock doctor -- python train.py`"
         )
-    with tempfile.TemporaryDirectory(prefix="penstock-doctor-") as folder:
+    with ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="penstock-doctor-"))
         begin = time.perf_counter()
+        gpu = stack.enter_context(GpuMeter())
         try:
             child = subprocess.Popen(list(command), env=_environment(folder))
         except OSError as cause:
@@ -43,11 +47,13 @@ def watch_command(command: Sequence[str], *, disk_bytes_per_second: float | None
                 break
             except subprocess.TimeoutExpired:
                 usage = meter.look()
+                gpu.look()
             except KeyboardInterrupt:
                 exit_code = child.wait()  # it got the signal too, and decides how to end
                 break
         wall_seconds = time.perf_counter() - begin
         epochs = _read_epochs(Path(folder))
+        gpu_share = gpu.look()
     return exit_code, Observed(
         num_batches=sum(epoch.integer("num_batches") for epoch in epochs),
         wait_seconds=sum(epoch.number("wait_seconds") for epoch in epochs),
@@ -58,8 +64,11 @@ def watch_command(command: Sequence[str], *, disk_bytes_per_second: float | None
         cores=this_machine().cores,
         disk_bytes=usage.disk_bytes,
         disk_bytes_per_second=disk_bytes_per_second,
+        gpu_share=gpu_share,
         num_workers=epochs[0].integer("num_workers") if epochs else None,
         roots=tuple(sorted({epoch.text("root") for epoch in epochs} - {""})),
+        num_epochs=len(epochs),
+        batch_size=epochs[0].integer("batch_size") or None if epochs else None,
     )
 
 

@@ -30,9 +30,13 @@ class Observed:
     disk_bytes_per_second: float | None = None
     """What the disk could do, if it was measured."""
     gpu_share: float | None = None
+    """Of the GPUs' time that was busy; None if no GPU was seen."""
     num_workers: int | None = None
     roots: tuple[str, ...] = ()
     """Folders of the datasets that were read."""
+    num_epochs: int = 1
+    """Passes over a loader."""
+    batch_size: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +51,18 @@ class Diagnosis:
     most_to_gain: float
     """How many times faster it would be if it never waited."""
     advice: tuple[str, ...]
+    gpu_share: float | None = None
+
+    @property
+    def triangle(self) -> tuple[float, float, float]:
+        """Liquid's: goodput (the share of the time in which the model works), processor, disk; 0 where unknown."""
+        return 1 - self.stall_share, self.cpu_share, min(1.0, self.disk_share or 0.0)
 
     def as_dict(self) -> dict[str, Json]:
         """For `--json` and reports."""
         members = asdict(self)
-        return members | {"advice": list(self.advice)}
+        triangle: dict[str, Json] = dict(zip(("goodput", "processor", "disk"), self.triangle, strict=True))
+        return members | {"advice": list(self.advice), "triangle": triangle}
 
 
 def diagnose_run(observed: Observed) -> Diagnosis:
@@ -77,7 +88,8 @@ def diagnose_run(observed: Observed) -> Diagnosis:
     else:
         bottleneck = "latency"
     gain = timed / observed.step_seconds if observed.step_seconds > 0 else float("inf")
-    return Diagnosis(stall, bottleneck, min(cpu, 1.0), disk, gain, tuple(_advice(observed, bottleneck, stall, gain)))
+    advice = tuple(_advice(observed, bottleneck, stall, gain))
+    return Diagnosis(stall, bottleneck, min(cpu, 1.0), disk, gain, advice, observed.gpu_share)
 
 
 def _advice(observed: Observed, bottleneck: str, stall: float, gain: float) -> list[str]:

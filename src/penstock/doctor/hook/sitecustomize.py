@@ -54,6 +54,7 @@ class Recorder:
     def new_epoch(iterator: object) -> dict[str, Any]:
         """A pass that has begun; what is known of its loader helps to say what would be quicker."""
         dataset = getattr(iterator, "_dataset", None)
+        sampler = getattr(iterator, "_index_sampler", None)
         return {
             "num_batches": 0,
             "first_wait_seconds": 0.0,
@@ -61,7 +62,8 @@ class Recorder:
             "step_seconds": 0.0,
             "num_workers": int(getattr(iterator, "_num_workers", 0)),
             "dataset": type(dataset).__name__,
-            "root": str(getattr(dataset, "root", "")),
+            "root": root_of(dataset),
+            "batch_size": int(getattr(sampler, "batch_size", 0) or 0),
         }
 
     def flush(self) -> None:
@@ -72,6 +74,22 @@ class Recorder:
             part.replace(self.path)
         except OSError:
             pass
+
+
+def root_of(dataset: object) -> str:
+    """The folder that a dataset reads: what it says, or where its first and last files have a folder in common."""
+    for _ in range(8):  # a Subset, or what else wraps a dataset
+        if getattr(dataset, "root", None) is None and getattr(dataset, "dataset", None) is not None:
+            dataset = dataset.dataset  # type: ignore[attr-defined]  # just asked
+    if getattr(dataset, "root", None) is not None:
+        return str(dataset.root)  # type: ignore[attr-defined]  # just asked
+    for name in ("samples", "imgs", "files", "paths", "image_paths"):
+        listed = getattr(dataset, name, None)
+        if isinstance(listed, list) and listed:
+            ends = [item[0] if isinstance(item, tuple) else item for item in (listed[0], listed[-1])]
+            if all(isinstance(end, (str, os.PathLike)) for end in ends):
+                return str(Path(os.path.commonpath([Path(end).absolute().parent for end in ends])))
+    return ""
 
 
 class Finder(importlib.abc.MetaPathFinder):

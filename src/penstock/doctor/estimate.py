@@ -1,0 +1,96 @@
+"""What Penstock would buy a run that was watched, before anything is converted: a short profile, and its plan."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from penstock.doctor.diagnosis import Observed
+from penstock.documents import Json
+from penstock.plan import Goals, make_plan
+from penstock.profile.disk import DiskProbe
+from penstock.profile.measure import ProfileOptions, measure
+from penstock.types import OnProgress, no_progress
+
+SAMPLE = 48
+BUDGET_SECONDS = 15.0
+PROBE = DiskProbe(file_bytes=64 << 20, repeats=2, num_small_reads=1024)
+
+
+@dataclass(frozen=True, slots=True)
+class Bought:
+    """Images per second: as it was seen, at most if nothing waited, and with Penstock from the folder or converted."""
+
+    data: str
+    today: float
+    compute: float
+    from_folder: float
+    converted: float
+    mix: dict[str, float]
+    disk_bytes_per_second: float
+    """As measured on the way."""
+
+    @property
+    def gain(self) -> float:
+        """Of the converted dataset over today."""
+        return self.converted / self.today
+
+    def as_dict(self) -> dict[str, Json]:
+        """For `--json`."""
+        return {
+            "data": self.data,
+            "today_images_per_second": self.today,
+            "compute_images_per_second": self.compute,
+            "from_folder_images_per_second": self.from_folder,
+            "converted_images_per_second": self.converted,
+            "mix": dict(self.mix),
+            "gain": self.gain,
+        }
+
+    def sentences(self) -> list[str]:
+        """As a person is told it."""
+        mix = " + ".join(f"{share:.0%} {name}" for name, share in self.mix.items())
+        said = [
+            f"Today {self.today:,.0f} images/s; the steps alone would take {self.compute:,.0f}.",
+            f"Penstock's loader on the same folder should give {self.from_folder:,.0f} "
+            f"({self.from_folder / self.today:.2f} times today's rate), with nothing converted.",
+        ]
+        if self.converted > self.from_folder * 1.01:
+            said.append(f"Converted ({mix}) it should give {self.converted:,.0f} ({self.gain:.2f} times).")
+        else:
+            said.append("Converting would buy nothing more.")
+        return said
+
+
+def short_profile(transform: str = "none") -> ProfileOptions:
+    """Half a minute at most: enough for a first answer."""
+    return ProfileOptions(
+        sample=SAMPLE, transform=transform, budget_seconds=BUDGET_SECONDS, repeat_seconds=0.1, disk=PROBE
+    )
+
+
+def estimate(
+    observed: Observed, data: Path, options: ProfileOptions | None = None, *, on_progress: OnProgress = no_progress
+) -> Bought | None:
+    """Profile `data` for some seconds and plan for the observed steps; None if the batches' size is not known.
+
+    The source is only read. `options` are `short_profile`'s by default.
+    """
+    if observed.num_batches == 0 or not observed.batch_size:
+        return None
+    # First batches are left out of the seconds, so they are left out of the images too.
+    images = (observed.num_batches - observed.num_epochs) * observed.batch_size
+    if images <= 0 or observed.step_seconds <= 0:
+        return None
+    profile = measure(data, options or short_profile(), on_progress=on_progress)
+    compute = images / observed.step_seconds
+    plan = make_plan(profile, Goals(memory_bytes=0, compute_rate=compute))
+    return Bought(
+        data=str(data),
+        today=images / (observed.wait_seconds + observed.step_seconds),
+        compute=compute,
+        from_folder=plan.rows[0].rates.end_to_end,
+        converted=plan.chosen.rates.end_to_end,
+        mix=dict(plan.mix),
+        disk_bytes_per_second=profile.disk.bytes_per_second.median,
+    )

@@ -1,0 +1,31 @@
+"""The page of `penstock doctor --report`: where a run waited, Liquid's triangle, and what Penstock would buy."""
+
+from __future__ import annotations
+
+from penstock.doctor import Bought, Diagnosis, Observed
+from penstock.report.charts import bars, triangle
+from penstock.report.page import Figure, Page, Section, render
+
+CORNERS = ("goodput", "processor", "disk")
+
+
+def make_doctor_page(observed: Observed, found: Diagnosis, bought: Bought | None) -> bytes:
+    """The report of a watched run."""
+    gpu = f"GPUs were {found.gpu_share:.0%} busy." if found.gpu_share is not None else "No GPU was seen."
+    disk = "" if found.disk_share is not None else " How fast the disk could be is not known: its corner stays at 0."
+    drawing = triangle([("this run", found.triangle)], CORNERS)
+    caption = "Goodput is the share of the time in which the model works. A good loader fills that corner." + disk
+    sections = [Section("Where it waits", (*found.advice, gpu), (Figure(drawing, caption),))]
+    if bought is not None:
+        groups = [
+            ("today", [("images/s", bought.today)]),
+            ("Penstock, same folder", [("images/s", bought.from_folder)]),
+            ("Penstock, converted", [("images/s", bought.converted)]),
+        ]
+        figure = Figure(
+            bars(groups, "images per second"), "Predicted from a short profile of the data; nothing was converted."
+        )
+        sections.append(Section("What Penstock would buy", tuple(bought.sentences()), (figure,)))
+    title = f"Penstock doctor: it waits for {found.bottleneck}"
+    subtitle = f"{observed.num_batches:,} batches in {observed.wall_seconds:,.0f} s on {observed.cores} cores"
+    return render(Page(title, subtitle, sections))
