@@ -51,6 +51,22 @@ class BorrowedTable {
                                  keep(std::move(checksum)), keep(std::move(codec))});
     }
 
+    void set_pieces(Column<std::uint64_t> begin, Column<std::uint64_t> offset, Column<std::uint64_t> length,
+                    Column<std::uint32_t> checksum) {
+        table_.blocks.piece_begin = keep(std::optional(std::move(begin)));
+        table_.blocks.piece_offset = keep(std::optional(std::move(offset)));
+        table_.blocks.piece_length = keep(std::optional(std::move(length)));
+        table_.blocks.piece_checksum = keep(std::optional(std::move(checksum)));
+    }
+
+    void set_blocks(Column<std::uint32_t> of_sample, Column<std::uint64_t> edge_begin, Column<std::uint64_t> edges,
+                    std::vector<std::vector<std::uint32_t>> scans) {
+        table_.blocks.of_sample = keep(std::optional(std::move(of_sample)));
+        table_.blocks.edge_begin = keep(std::optional(std::move(edge_begin)));
+        table_.blocks.edges = keep(std::optional(std::move(edges)));
+        table_.blocks.scans = std::move(scans);
+    }
+
     [[nodiscard]] const SampleTable& table() const noexcept { return table_; }
 
   private:
@@ -152,8 +168,8 @@ std::vector<std::uint64_t> ids_of(const Column<std::uint64_t>& ids) { return {id
 
 std::shared_ptr<Batch> submit(const OpenPipeline& pipeline, const Column<std::uint64_t>& ids, std::uint64_t seed,
                               std::uint64_t epoch, const OptionalColumn<std::uint8_t>& keeping,
-                              const OptionalColumn<std::uint64_t>& ahead) {
-    BatchWish wish{ids_of(ids), {}, {}, seed, epoch};
+                              const OptionalColumn<std::uint64_t>& ahead, std::uint32_t fidelity) {
+    BatchWish wish{ids_of(ids), {}, {}, seed, epoch, fidelity};
     if (ahead) wish.ahead = ids_of(*ahead);
     if (keeping) {
         for (std::size_t i = 0; i < wish.ids.size(); ++i) wish.keeping.push_back(static_cast<Keeping>((*keeping)(i)));
@@ -266,16 +282,22 @@ void register_loader(nb::module_& module) {
              nb::arg("folder"), nb::arg("names"), nb::arg("name_ends"), nb::arg("num_samples"), nb::arg("codecs"))
         .def("add_field", &BorrowedTable::add_field, nb::arg("is_mask") = false, nb::arg("file").none() = nb::none(),
              nb::arg("offset").none() = nb::none(), nb::arg("length").none() = nb::none(),
-             nb::arg("checksum").none() = nb::none(), nb::arg("codec").none() = nb::none());
+             nb::arg("checksum").none() = nb::none(), nb::arg("codec").none() = nb::none())
+        .def("set_pieces", &BorrowedTable::set_pieces, nb::arg("begin"), nb::arg("offset"), nb::arg("length"),
+             nb::arg("checksum"))
+        .def("set_blocks", &BorrowedTable::set_blocks, nb::arg("of_sample"), nb::arg("edge_begin"), nb::arg("edges"),
+             nb::arg("scans"));
     nb::class_<OpenPipeline>(module, "Pipeline")
         .def(nb::init<const BorrowedTable&, const TransformProgram&, const PipelineOptions&>(), nb::arg("table"),
              nb::arg("program"), nb::arg("options"), nb::keep_alive<1, 2>())
         .def("submit", &submit, nb::arg("ids"), nb::arg("seed"), nb::arg("epoch"),
-             nb::arg("keeping").none() = nb::none(), nb::arg("ahead").none() = nb::none(),
+             nb::arg("keeping").none() = nb::none(), nb::arg("ahead").none() = nb::none(), nb::arg("fidelity") = 0,
              "Starts work on a batch and returns at once. `keeping` says of each sample what becomes of its bytes in "
              "memory: 0 nothing, 1 they stay, 2 they go. `ahead` are samples to read into memory now, for this batch "
-             "or later ones.")
+             "or later ones. `fidelity` is a number of scans of what stands in blocks, 0 for all.")
         .def_prop_ro("num_failed", [](const OpenPipeline& pipeline) { return pipeline.get().num_failed(); })
+        .def("retain_cache", [](const OpenPipeline& pipeline,
+                                const Column<std::uint64_t>& ids) { pipeline.get().retain_cache(ids_of(ids)); })
         .def("clear_cache", [](const OpenPipeline& pipeline) { pipeline.get().clear_cache(); })
         .def(
             "resubmit",

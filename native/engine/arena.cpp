@@ -5,25 +5,6 @@
 
 namespace penstock {
 
-// Vector loads of a decoder may run over the end.
-constexpr std::size_t kPadding = 64;
-
-struct Arena::Kept {
-    Kept(ByteView data, const Extent& record, std::shared_ptr<MemoryGauge> counted)
-        : memory(data.size() + kPadding), gauge(std::move(counted)) {
-        std::memcpy(memory.data(), data.data(), data.size());
-        bytes = {record, {memory.data(), data.size()}};
-        gauge->add(memory.size());
-    }
-    ~Kept() { gauge->remove(memory.size()); }
-    Kept(const Kept&) = delete;
-    Kept& operator=(const Kept&) = delete;
-
-    ByteBuffer memory;
-    SampleBytes bytes;
-    std::shared_ptr<MemoryGauge> gauge;
-};
-
 Arena::Found Arena::find(std::uint64_t id) const {
     const std::lock_guard lock(mutex_);
     const auto found = kept_.find(id);
@@ -53,13 +34,45 @@ void Arena::add(std::uint64_t id, const SampleBytes& bytes, const Extent& record
         held_bytes_ += data.size();
     }
     // The copy is made without the lock; a sample is kept by one thread at a time.
-    auto kept = std::make_shared<const Kept>(data, record, gauge_);
+    auto kept = std::make_shared<const OwnSample>(data, record, gauge_);
     const std::lock_guard lock(mutex_);
     kept_[id] = {std::move(kept), is_fresh};
 }
 
+void Arena::put(std::uint64_t id, std::shared_ptr<const OwnSample> sample, bool is_fresh) {
+    std::shared_ptr<const OwnSample> before;  // freed after the lock is gone
+    const std::lock_guard lock(mutex_);
+    const auto found = kept_.find(id);
+    if (found != kept_.end()) {
+        found->second.is_fresh = is_fresh;
+        if (found->second.kept->bytes.num_joined >= sample->bytes.num_joined) return;
+        held_bytes_ -= found->second.kept->bytes.data.size();
+        before = std::move(found->second.kept);
+        kept_.erase(found);
+    }
+    if (held_bytes_ + sample->bytes.data.size() > limit_bytes_) {
+        ++num_refused_;
+        return;
+    }
+    held_bytes_ += sample->bytes.data.size();
+    kept_[id] = {std::move(sample), is_fresh};
+}
+
+void Arena::retain(const std::vector<std::uint64_t>& ids) {
+    std::unordered_map<std::uint64_t, Entry> kept;
+    const std::lock_guard lock(mutex_);
+    held_bytes_ = 0;
+    for (const std::uint64_t id : ids) {
+        const auto found = kept_.find(id);
+        if (found == kept_.end()) continue;
+        held_bytes_ += found->second.kept->bytes.data.size();
+        kept[id] = std::move(found->second);
+    }
+    kept_.swap(kept);
+}
+
 void Arena::drop(std::uint64_t id) {
-    std::shared_ptr<const Kept> dropped;  // freed after the lock is gone
+    std::shared_ptr<const OwnSample> dropped;  // freed after the lock is gone
     const std::lock_guard lock(mutex_);
     const auto found = kept_.find(id);
     if (found == kept_.end()) return;

@@ -6,10 +6,12 @@
 #include <memory>
 #include <mutex>
 #include <unordered_map>
+#include <vector>
 
 #include "base/buffer.h"
 #include "engine/fetch.h"
 #include "engine/memory_account.h"
+#include "engine/own_sample.h"
 
 namespace penstock {
 
@@ -30,16 +32,20 @@ class Arena {
     void keep(std::uint64_t id, const SampleBytes& bytes, const Extent& record);
     /// The same for a sample whose batch is still to come: it is fresh until `keep` is said after its use.
     void keep_fresh(std::uint64_t id, const SampleBytes& bytes, const Extent& record);
+    /// Takes a sample of a block over, in the place of one with fewer pieces if there is one. It is not kept if that
+    /// would exceed the limit.
+    void put(std::uint64_t id, std::shared_ptr<const OwnSample> sample, bool is_fresh);
     void drop(std::uint64_t id);
     void clear();
+    /// Drops every sample but these.
+    void retain(const std::vector<std::uint64_t>& ids);
 
     [[nodiscard]] std::size_t held_bytes() const;
     [[nodiscard]] std::size_t num_refused() const;
 
   private:
-    struct Kept;
     struct Entry {
-        std::shared_ptr<const Kept> kept;
+        std::shared_ptr<const OwnSample> kept;
         bool is_fresh = false;
     };
 

@@ -108,6 +108,7 @@ struct BatchWish {
     std::vector<std::uint64_t> ahead;  ///< ids to read into memory with it, for itself or for later batches
     std::uint64_t seed = 0;
     std::uint64_t epoch = 0;
+    std::uint32_t fidelity = 0;  ///< scans of pictures that stand in blocks; 0: all
 };
 
 /// Shared by the decoders that fill it and the caller who waits for it; who waits for what is the pipeline's.

@@ -15,19 +15,27 @@
 
 namespace penstock {
 
+class PieceJoin;
+
 /// One read, and what it serves: samples of a batch, or samples that are read ahead of theirs. An extent of length 0 is
 /// the whole file.
 struct Fetch {
-    std::shared_ptr<Batch> batch;  ///< that it was asked for with
-    Extent extent;
-    std::vector<std::uint32_t> positions;  ///< in the batch
-    std::vector<std::uint64_t> ahead;      ///< ids, in no batch's name
+    std::shared_ptr<Batch> batch = nullptr;  ///< that it was asked for with
+    Extent extent = {};
+    std::vector<std::uint32_t> positions = {};  ///< in the batch
+    std::vector<std::uint64_t> ahead = {};      ///< ids, in no batch's name
+    std::uint32_t first_piece = 0;              ///< of a block: those before are in memory
+    std::uint32_t num_pieces = 0;               ///< of a block: the end of those that are read; 0: no block
+    std::shared_ptr<PieceJoin> join = nullptr;  ///< of one part of a sample of a block that is read alone
+    std::size_t join_at = 0;                    ///< where in the joined sample the part goes
 };
 
 /// Encoded bytes of one or several samples, and where in their file they stand.
 struct SampleBytes {
     Extent extent;
     ByteView data;  ///< shorter than the extent if the file ended before it
+    /// Not 0: `data` is of one sample of a block, its other fields and so many first pieces of its picture, joined.
+    std::uint32_t num_joined = 0;
 
     /// Those of the file's bytes [offset, offset + length) that are there.
     [[nodiscard]] ByteView part(std::uint64_t offset, std::uint64_t length) const noexcept {
@@ -69,5 +77,19 @@ struct ReadGrid {
 /// The reads that bring samples into memory ahead of their batches.
 [[nodiscard]] std::vector<Fetch> plan_ahead(const std::shared_ptr<Batch>& batch, const SampleTable& table,
                                             const std::vector<std::uint64_t>& ids, const ReadGrid& grid);
+
+/// A sample of a block that is read ahead: the pieces of its picture before `first_piece` are in memory.
+struct BlockWish {
+    std::uint64_t id = 0;
+    std::uint32_t first_piece = 0;
+};
+
+/// One read for each block, or each part of it that is missing.
+[[nodiscard]] std::vector<Fetch> plan_blocks_ahead(const std::shared_ptr<Batch>& batch, const SampleTable& table,
+                                                   std::vector<BlockWish> wishes);
+
+/// The reads of one sample of a block without its block: its pieces, and its other fields.
+[[nodiscard]] std::vector<Fetch> plan_alone(const std::shared_ptr<Batch>& batch, const SampleTable& table,
+                                            std::uint32_t position);
 
 }  // namespace penstock

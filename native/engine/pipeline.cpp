@@ -8,6 +8,8 @@
 
 #include "engine/arena.h"
 #include "engine/expected.h"
+#include "engine/piece_join.h"
+#include "engine/pieces.h"
 #include "engine/ready_queue.h"
 #include "engine/thread_pool.h"
 
@@ -66,15 +68,19 @@ struct Pipeline::State {
 
     ReadSink sink() {
         return {[this](const Fetch& fetch, const std::shared_ptr<const SampleBytes>& bytes) {
+                    if (fetch.join != nullptr) return take_part(fetch, *bytes);
+                    if (fetch.num_pieces != 0) return take_in_block(fetch, bytes);
                     for (const std::uint32_t position : fetch.positions) ready.push({fetch.batch, position, bytes});
                     for (const std::uint64_t id : fetch.ahead) take_in(id, bytes);
                 },
                 [this](const Fetch& fetch, const Error& error) {
+                    if (fetch.join != nullptr) return give_up_part(fetch, &error);
                     for (const std::uint32_t position : fetch.positions) fail(*fetch.batch, position, error);
                     end_samples(*fetch.batch, fetch.positions.size());
                     give_up(fetch.ahead);
                 },
                 [this](const Fetch& fetch) {
+                    if (fetch.join != nullptr) return give_up_part(fetch, nullptr);
                     end_samples(*fetch.batch, fetch.positions.size());
                     give_up(fetch.ahead);
                 }};
@@ -87,6 +93,69 @@ struct Pipeline::State {
         for (BatchPlace& place : expected.settle(id)) ready.push({std::move(place.batch), place.position, bytes});
     }
 
+    // Samples of a block, or the further pieces of them. Whoever waits for one whose first pieces are in memory gets
+    // both joined; if they are gone meanwhile it is read alone.
+    void take_in_block(const Fetch& fetch, const std::shared_ptr<const SampleBytes>& bytes) {
+        for (const std::uint64_t id : fetch.ahead) {
+            std::shared_ptr<const SampleBytes> served = bytes;
+            try {
+                if (fetch.first_piece != 0) {
+                    served = extended(fetch, id, *bytes);
+                } else if (!expected.is_awaited(id)) {
+                    arena.put(id, own(id, join_sample(table, id, fetch.num_pieces, *bytes), fetch.num_pieces), true);
+                }
+            } catch (const Error&) {
+                served = nullptr;  // a file that is too short: who needs the sample reads it alone, and is told
+            }
+            for (BatchPlace& place : expected.settle(id)) {
+                if (served == nullptr) {
+                    this->fetch(place.batch, {place.position});
+                } else {
+                    ready.push({std::move(place.batch), place.position, served});
+                }
+            }
+        }
+    }
+
+    [[nodiscard]] std::shared_ptr<const OwnSample> own(std::uint64_t id, ByteBuffer joined, std::uint32_t num_pieces) {
+        const Extent record = block_extent(table, id, {0, num_pieces});
+        return std::make_shared<const OwnSample>(std::move(joined), record, num_pieces, gauge);
+    }
+
+    // Null if the first pieces are not there any more.
+    [[nodiscard]] std::shared_ptr<const SampleBytes> extended(const Fetch& fetch, std::uint64_t id,
+                                                              const SampleBytes& block) {
+        const std::shared_ptr<const SampleBytes> known = arena.find(id).bytes;
+        if (known == nullptr || known->num_joined != fetch.first_piece) return known;
+        auto sample = own(id, extend_sample(table, id, *known, fetch.num_pieces, block), fetch.num_pieces);
+        arena.put(id, sample, false);
+        return {sample, &sample->bytes};
+    }
+
+    void take_part(const Fetch& fetch, const SampleBytes& bytes) {
+        const ByteView part = bytes.part(fetch.extent.offset, fetch.extent.length);
+        if (part.size() < fetch.extent.length) {
+            const Error error(ErrorCode::read_failed, "the file ends before the record does",
+                              table.files.path(fetch.extent.file),
+                              "the shard is damaged: restore it, or build it again");
+            return give_up_part(fetch, &error);
+        }
+        fetch.join->add(fetch.join_at, part);
+        if (!fetch.join->end_part()) return;
+        const std::uint64_t id = fetch.batch->wish().ids[fetch.positions.front()];
+        const Extent record = block_extent(table, id, {0, fetch.num_pieces});
+        ready.push({fetch.batch, fetch.positions.front(), fetch.join->take(record, fetch.num_pieces, gauge)});
+    }
+
+    // The first part of a sample that fails ends it; without an error, nobody wants it any more.
+    void give_up_part(const Fetch& fetch, const Error* error) {
+        if (fetch.join->fail()) {
+            if (error != nullptr) fail(*fetch.batch, fetch.positions.front(), *error);
+            end_samples(*fetch.batch, 1);
+        }
+        (void)fetch.join->end_part();
+    }
+
     // Reading ahead failed, which is nobody's error: whoever needs a sample reads it alone, and is told.
     void give_up(const std::vector<std::uint64_t>& ids) {
         for (const std::uint64_t id : ids) {
@@ -96,10 +165,24 @@ struct Pipeline::State {
 
     void read_ahead(const std::shared_ptr<Batch>& batch) {
         std::vector<std::uint64_t> wanted;
+        std::vector<BlockWish> in_blocks;
         for (const std::uint64_t id : batch->wish().ahead) {
-            if (arena.find(id).bytes == nullptr && expected.expect(id)) wanted.push_back(id);
+            const std::shared_ptr<const SampleBytes> known = arena.find(id).bytes;
+            if (is_enough(*batch, id, known.get()) || !expected.expect(id)) continue;
+            if (table.is_in_block(id)) {
+                in_blocks.push_back({id, known == nullptr ? 0 : known->num_joined});
+            } else {
+                wanted.push_back(id);
+            }
         }
+        for (Fetch& next : plan_blocks_ahead(batch, table, std::move(in_blocks))) reading.push(std::move(next));
         for (Fetch& next : plan_ahead(batch, table, wanted, grid())) reading.push(std::move(next));
+    }
+
+    // Whether what is in memory of a sample, if anything is, will do for a batch.
+    [[nodiscard]] bool is_enough(const Batch& batch, std::uint64_t id, const SampleBytes* known) const {
+        if (known == nullptr || !table.is_in_block(id)) return known != nullptr;
+        return known->num_joined >= pieces_for(table, id, batch.wish().fidelity);
     }
 
     // Samples that are in memory go to the decoders at once, those on their way when they come; the others are read.
@@ -109,9 +192,11 @@ struct Pipeline::State {
         for (const std::uint32_t position : positions) {
             const std::uint64_t id = batch->wish().ids[position];
             Arena::Found found = arena.find(id);
-            if (found.bytes == nullptr && expected.await(id, {batch, position})) continue;
-            if (found.bytes == nullptr) found = arena.find(id);  // it may have come between the two questions
-            if (found.bytes == nullptr) {
+            if (!is_enough(*batch, id, found.bytes.get())) {
+                if (expected.await(id, {batch, position})) continue;
+                found = arena.find(id);  // it may have come between the two questions
+            }
+            if (!is_enough(*batch, id, found.bytes.get())) {
                 missing.push_back(position);
             } else {
                 hits += found.is_fresh ? 0 : 1;
@@ -124,7 +209,15 @@ struct Pipeline::State {
     }
 
     void fetch(const std::shared_ptr<Batch>& batch, const std::vector<std::uint32_t>& positions) {
-        for (Fetch& next : plan_fetches(batch, table, positions, grid())) reading.push(std::move(next));
+        std::vector<std::uint32_t> whole;
+        for (const std::uint32_t position : positions) {
+            if (table.is_in_block(batch->wish().ids[position])) {
+                for (Fetch& next : plan_alone(batch, table, position)) reading.push(std::move(next));
+            } else {
+                whole.push_back(position);
+            }
+        }
+        for (Fetch& next : plan_fetches(batch, table, whole, grid())) reading.push(std::move(next));
     }
 
     [[nodiscard]] ReadGrid grid() { return {std::max(files.alignment(), kPageBytes), max_read_bytes}; }
@@ -173,7 +266,24 @@ struct Pipeline::State {
             arena.drop(id);
             return;
         }
-        arena.keep(id, *sample.bytes, record_of(id, *sample.bytes));
+        if (table.is_in_block(id)) {
+            keep_in_block(id, pieces_for(table, id, sample.batch->wish().fidelity), sample);
+        } else {
+            arena.keep(id, *sample.bytes, record_of(id, *sample.bytes));
+        }
+    }
+
+    void keep_in_block(std::uint64_t id, std::uint32_t num_pieces, const ReadySample& sample) {
+        const SampleBytes& bytes = *sample.bytes;
+        ByteBuffer joined;
+        if (bytes.num_joined == 0) {
+            joined = join_sample(table, id, num_pieces, bytes);
+        } else {
+            joined.append(bytes.data.data(), bytes.data.size());
+            joined.resize(bytes.data.size() + kSamplePadding);
+            num_pieces = bytes.num_joined;
+        }
+        arena.put(id, own(id, std::move(joined), num_pieces), false);
     }
 
     void end_samples(Batch& batch, std::size_t count) {
@@ -247,6 +357,8 @@ bool Pipeline::wait_for(const Batch& batch, std::chrono::milliseconds timeout) {
 std::uint64_t Pipeline::num_failed() const { return state_.get().num_failed.load(std::memory_order_relaxed); }
 
 void Pipeline::clear_cache() { state_.get().arena.clear(); }
+
+void Pipeline::retain_cache(const std::vector<std::uint64_t>& ids) { state_.get().arena.retain(ids); }
 
 PipelineStats Pipeline::stats() const {
     const State& state = state_.get();

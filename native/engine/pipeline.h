@@ -73,6 +73,8 @@ class Pipeline {
     [[nodiscard]] std::uint64_t num_failed() const;
     /// Forgets what is kept between epochs.
     void clear_cache();
+    /// Forgets all of it but these samples.
+    void retain_cache(const std::vector<std::uint64_t>& ids);
 
     [[nodiscard]] PipelineStats stats() const;
     [[nodiscard]] ReadFaults& faults();

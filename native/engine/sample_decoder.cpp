@@ -8,6 +8,8 @@
 #include "base/error.h"
 #include "codecs/table.h"
 #include "engine/grey.h"
+#include "engine/own_sample.h"
+#include "engine/pieces.h"
 
 namespace penstock {
 
@@ -84,7 +86,7 @@ void SampleDecoder::decode_fields(Batch& batch, std::size_t position, const Samp
                                   DecoderScratch& scratch) {
     const BatchWish& wish = batch.wish();
     const std::uint64_t id = wish.ids[position];
-    const Encoded picture = encoded(table_.fields.front(), id, bytes);
+    const Encoded picture = picture_of(id, wish.fidelity, bytes, scratch);
     if (options_.encoded) {
         copy_encoded(picture.data, batch.field(0), position);
         set_verified(id);
@@ -116,7 +118,7 @@ SampleDecoder::Encoded SampleDecoder::encoded(const FieldColumns& field, std::ui
         const ByteView data = bytes.data;
         return {data, &codec_of(data), verify, field.is_mask};
     }
-    const ByteView data = bytes.part(field.offset[id], field.length[id]);
+    const ByteView data = field_bytes(field, id, bytes);
     const std::string record = "record of sample " + std::to_string(id);
     if (data.size() < field.length[id]) {
         throw Error(ErrorCode::read_failed, "the file ends before the record does", record,
@@ -129,6 +131,43 @@ SampleDecoder::Encoded SampleDecoder::encoded(const FieldColumns& field, std::ui
     }
     const Codec& codec = field.codec.empty() ? codec_of(data) : *table_.codecs[field.codec[id]];
     return {data, &codec, verify && !has_checksum, field.is_mask};
+}
+
+// A picture's pieces are checked whenever they are used: which of them were is not noted, and it costs little.
+SampleDecoder::Encoded SampleDecoder::picture_of(std::uint64_t id, std::uint32_t fidelity, const SampleBytes& bytes,
+                                                 DecoderScratch& scratch) const {
+    const FieldColumns& field = table_.fields.front();
+    if (!table_.is_in_block(id)) return encoded(field, id, bytes);
+    const std::uint32_t num_pieces = pieces_for(table_, id, fidelity);
+    const std::size_t size = pieces_bytes(table_, id, {0, num_pieces});
+    ByteView data;
+    if (bytes.num_joined != 0) {
+        data = bytes.data.subspan(other_bytes(table_, id), size);
+    } else {
+        if (scratch.joined.size() < size + kSamplePadding) scratch.joined.resize(size + kSamplePadding);
+        copy_pieces(table_, id, {0, num_pieces}, bytes, scratch.joined.data());
+        data = {scratch.joined.data(), size};
+    }
+    const std::uint64_t first = table_.blocks.piece_begin[id];
+    ByteView rest = data;
+    for (std::uint32_t i = 0; options_.verify != Verify::never && i < num_pieces; ++i) {
+        const std::size_t length = table_.blocks.piece_length[first + i];
+        if (crc32c(rest.first(length)) != table_.blocks.piece_checksum[first + i]) {
+            throw Error(
+                ErrorCode::checksum, "piece " + std::to_string(i) + " of the record does not match its checksum",
+                "record of sample " + std::to_string(id), "the shard is damaged: restore it, or build it again");
+        }
+        rest = rest.subspan(length);
+    }
+    return {data, table_.codecs[field.codec[id]], false, false};
+}
+
+// Where the fields of a sample of a block are joined, the others stand before its picture.
+ByteView SampleDecoder::field_bytes(const FieldColumns& field, std::uint64_t id, const SampleBytes& bytes) const {
+    if (bytes.num_joined == 0) return bytes.part(field.offset[id], field.length[id]);
+    std::size_t begin = 0;
+    for (std::size_t i = 1; &table_.fields[i] != &field; ++i) begin += table_.fields[i].length[id];
+    return bytes.data.subspan(begin, field.length[id]);
 }
 
 DecodePlan SampleDecoder::plan_field(const Encoded& data, const Draw& draw, std::uint32_t scale) const {

@@ -34,6 +34,7 @@ struct DecoderScratch {
 
     Scratch pixels;
     TransformScratch transform;
+    ByteBuffer joined;  ///< a sample of a block, as large as the largest so far
 };
 
 /// Stateless but for which samples were verified: one object serves every thread.
@@ -50,6 +51,9 @@ class SampleDecoder {
 
     void decode_fields(Batch& batch, std::size_t position, const SampleBytes& bytes, DecoderScratch& scratch);
     [[nodiscard]] Encoded encoded(const FieldColumns& field, std::uint64_t id, const SampleBytes& bytes) const;
+    [[nodiscard]] Encoded picture_of(std::uint64_t id, std::uint32_t fidelity, const SampleBytes& bytes,
+                                     DecoderScratch& scratch) const;
+    [[nodiscard]] ByteView field_bytes(const FieldColumns& field, std::uint64_t id, const SampleBytes& bytes) const;
     [[nodiscard]] ImageSize size_of(const Encoded& data) const;
     void decode_field(const Encoded& data, const Draw& draw, const Target& target, DecoderScratch& scratch) const;
     [[nodiscard]] DecodePlan plan_field(const Encoded& data, const Draw& draw, std::uint32_t scale) const;

@@ -26,11 +26,31 @@ struct FieldColumns {
     }
 };
 
+/// The pieces of pictures that stand in blocks (spec/dataset.md, "Blocks"), and the blocks. All empty without any.
+struct BlockColumns {
+    static constexpr std::uint32_t kNone = 0xFFFFFFFF;
+
+    std::span<const std::uint64_t>
+        piece_begin;  ///< picture i has the pieces from piece_begin[i] up to piece_begin[i + 1]
+    std::span<const std::uint64_t> piece_offset;
+    std::span<const std::uint64_t> piece_length;
+    std::span<const std::uint32_t> piece_checksum;
+    std::span<const std::uint32_t> of_sample;   ///< number of a sample's block; `kNone` if its picture is whole
+    std::span<const std::uint64_t> edge_begin;  ///< block b has the edges from edge_begin[b] up to edge_begin[b + 1]
+    std::span<const std::uint64_t> edges;  ///< the first byte that a loader wants of it, then the end of each group
+    std::vector<std::vector<std::uint32_t>> scans;  ///< by codec's number: scans that so many pieces have, ascending
+};
+
 struct SampleTable {
     std::uint64_t num_samples = 0;
     FileNames files;
     std::vector<const Codec*> codecs;
     std::vector<FieldColumns> fields;  ///< the picture first
+    BlockColumns blocks;
+
+    [[nodiscard]] bool is_in_block(std::uint64_t id) const noexcept {
+        return !blocks.of_sample.empty() && blocks.of_sample[id] != BlockColumns::kNone;
+    }
 };
 
 }  // namespace penstock

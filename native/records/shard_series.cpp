@@ -103,9 +103,11 @@ void ShardSeries::append(const Record& record) {
     for (std::size_t i = 0; i < record.fields.size(); ++i) append_whole(record.fields[i], record.id, i);
 }
 
-// All first pieces, all second pieces…; metadata behind an image's last piece; then the other fields, record by record.
+// The other fields, record by record; then all first pieces, all second pieces…; metadata behind an image's last piece.
 void ShardSeries::append_block(const std::vector<Record>& records) {
-    ShardNotes& notes = open_->notes;
+    for (const Record& record : records) {
+        for (std::size_t i = 1; i < record.fields.size(); ++i) append_whole(record.fields[i], record.id, i);
+    }
     std::size_t num_pieces = 0;
     for (const Record& record : records) num_pieces = std::max(num_pieces, record.fields.front().pieces.size());
     std::vector<std::vector<Piece>> pieces(records.size());
@@ -123,15 +125,13 @@ void ShardSeries::append_block(const std::vector<Record>& records) {
             if (number + 1 == num_pieces) open_->file.append(image.metadata.view());
         }
     }
+    ShardNotes& notes = open_->notes;
     for (std::size_t i = 0; i < records.size(); ++i) {
         const StoredImage& image = records[i].fields.front();
         notes.rows.push_back(row_of(image, records[i].id, 0, static_cast<std::uint64_t>(pieces[i].front().offset)));
         notes.rows.back().num_pieces = static_cast<std::uint8_t>(num_pieces);
         notes.pieces.insert(notes.pieces.end(), pieces[i].begin(), pieces[i].end());
         note(image);
-        for (std::size_t field = 1; field < records[i].fields.size(); ++field) {
-            append_whole(records[i].fields[field], records[i].id, field);
-        }
     }
 }
 

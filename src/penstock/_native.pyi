@@ -371,16 +371,22 @@ class SampleTable:
 
     def add_field(self, is_mask: bool = False, file: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, offset: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, length: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, checksum: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, codec: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> None: ...
 
+    def set_pieces(self, begin: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], offset: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], length: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], checksum: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
+    def set_blocks(self, of_sample: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], edge_begin: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], edges: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], scans: Sequence[Sequence[int]]) -> None: ...
+
 class Pipeline:
     def __init__(self, table: SampleTable, program: TransformProgram, options: PipelineOptions) -> None: ...
 
-    def submit(self, ids: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], seed: int, epoch: int, keeping: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, ahead: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> Batch:
+    def submit(self, ids: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], seed: int, epoch: int, keeping: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, ahead: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, fidelity: int = 0) -> Batch:
         """
-        Starts work on a batch and returns at once. `keeping` says of each sample what becomes of its bytes in memory: 0 nothing, 1 they stay, 2 they go. `ahead` are samples to read into memory now, for this batch or later ones.
+        Starts work on a batch and returns at once. `keeping` says of each sample what becomes of its bytes in memory: 0 nothing, 1 they stay, 2 they go. `ahead` are samples to read into memory now, for this batch or later ones. `fidelity` is a number of scans of what stands in blocks, 0 for all.
         """
 
     @property
     def num_failed(self) -> int: ...
+
+    def retain_cache(self, arg: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], /) -> None: ...
 
     def clear_cache(self) -> None: ...
 

@@ -13,15 +13,20 @@ from penstock import _native
 from penstock.codecs import parse_format
 from penstock.documents import Document
 from penstock.errors import ArgumentError, DatasetError
+from penstock.load.blocks import find_blocks
 from penstock.load.columns import ListColumn, as_list_column
 from penstock.load.samples import Samples, as_folder, pack_names
 from penstock.order import Window
 from penstock.records import Dataset, Field, Locations
+from penstock.records.fidelity import stored_scans
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 LOADED_ROLES = ("image", "mask", "depth")
+
+Codec = tuple[str, tuple[int, ...]]
+"""A codec's name, and the scans that its pieces have."""
 
 
 def open_dataset(path: str | os.PathLike[str], fields: Sequence[str] | None = None) -> Samples:
@@ -30,8 +35,11 @@ def open_dataset(path: str | os.PathLike[str], fields: Sequence[str] | None = No
     chosen = _chosen_fields(dataset, fields)
     locations = [dataset.locations(field.name) for field in chosen]
     codecs = list(dict.fromkeys(_codec_of(text) for found in locations for text in found.formats))
+    blocks = find_blocks(locations, str(path))
     names, name_ends = pack_names([os.fsencode(file) for file in locations[0].shard_files])
-    table = _native.SampleTable(as_folder(path), names, name_ends, len(locations[0]), codecs)
+    table = _native.SampleTable(as_folder(path), names, name_ends, len(locations[0]), [name for name, _ in codecs])
+    if blocks is not None:
+        blocks.add_to(table, [scans for _, scans in codecs])
     for field, found in zip(chosen, locations, strict=True):
         _add_field(table, field, found, codecs, str(path))
     splits, split_names = _splits(dataset)
@@ -46,12 +54,13 @@ def open_dataset(path: str | os.PathLike[str], fields: Sequence[str] | None = No
         formats=locations[0].format,
         splits=splits,
         split_names=split_names,
-        sizes=_record_sizes(locations),
+        sizes=_record_sizes(locations) if blocks is None else blocks.sizes_at(None),
         largest_pixel_bytes=max(int(_pixel_bytes(found).max()) for found in locations),
         fingerprint=dataset.fingerprint,
         lanes=dataset.manifest.lanes,
-        window=_planned_window(dataset),
+        window=_planned_window(dataset) or (None if blocks is None else blocks.window()),
         records=(locations[0].shard, locations[0].offset),
+        blocks=blocks,
     )
 
 
@@ -77,20 +86,13 @@ def _chosen_fields(dataset: Dataset, names: Sequence[str] | None) -> list[Field]
     return [known["image"], *(known[name] for name in names if name in known and name != "image")]
 
 
-def _add_field(table: _native.SampleTable, field: Field, found: Locations, codecs: list[str], place: str) -> None:
+def _add_field(table: _native.SampleTable, field: Field, found: Locations, codecs: list[Codec], place: str) -> None:
     absent = np.flatnonzero(found.shard < 0)
     if len(absent):
         raise DatasetError(
             f"{len(absent)} samples have no {field.name} (sample {absent[0]} is the first)",
             where=place,
             fix=f"leave {field.name!r} out of `fields`, or build without these samples",
-            code=240,
-        )
-    if found.segments is not None:
-        raise DatasetError(
-            f"records of {field.name} are interleaved, which this version does not load",
-            where=place,
-            fix="build it with a format that is not interleaved",
             code=240,
         )
     numbers = np.array([codecs.index(_codec_of(text)) for text in found.formats], np.uint8)
@@ -104,7 +106,7 @@ def _add_field(table: _native.SampleTable, field: Field, found: Locations, codec
     )
 
 
-def _codec_of(format: str) -> str:
+def _codec_of(format: str) -> Codec:
     name = parse_format(format).codec
     if name not in _native.codec_names():
         raise ArgumentError(
@@ -113,7 +115,7 @@ def _codec_of(format: str) -> str:
             fix="build the dataset with native formats: `penstock build --mix …`",
             code=100,
         )
-    return name
+    return name, stored_scans(format)
 
 
 def _pixel_bytes(found: Locations) -> npt.NDArray[np.int64]:

@@ -35,6 +35,8 @@ class Progress:
     """How long the consumer waited for batches."""
     hits: list[int] = field(default_factory=list)
     """Samples of each batch that were in memory, of the epoch under way or the last one."""
+    bytes_saved: int = 0
+    """Encoded bytes of the samples handed out that their fidelity did not need."""
     run_seconds: float = 0.0
     """From asking for the first batch to the last one handed out, over the epochs."""
 
@@ -50,6 +52,8 @@ class EpochPart:
     """None without a cache of our own."""
     program: _native.TransformProgram | None = None
     """Moves boxes as it moves pixels; None leaves them."""
+    fidelity: int | None = None
+    """Scans of what is stored in blocks; None is all."""
 
 
 def keeping_of(traffic: Traffic, batch: int) -> npt.NDArray[np.uint8]:
@@ -72,6 +76,8 @@ class Delivery(Iterator[BatchDict]):
     ) -> None:
         order, batches, epoch = part.order, part.batches, part.epoch
         self.epoch = epoch
+        self.fidelity = part.fidelity
+        self._saved = None if part.fidelity is None else samples.sizes - samples.sizes_at(part.fidelity)
         self.batches = batches
         self.delivered = batches.start
         self._pipeline = pipeline
@@ -108,7 +114,7 @@ class Delivery(Iterator[BatchDict]):
         self._num_taken += 1
         self.delivered = self.batches.edge(self._num_taken)
         self._progress.hits.append(batch.num_hits)
-        self._account(len(found["id"]), ended - began, ended)
+        self._account(found["id"], ended - began, ended)
         return found
 
     def cancel(self) -> None:
@@ -121,7 +127,8 @@ class Delivery(Iterator[BatchDict]):
     def _submit(self) -> None:
         while len(self._pending) < self._allowed_depth() and self._num_submitted < self.batches.num_batches:
             ids, keeping, ahead = self._wishes(self._num_submitted)
-            self._pending.append((self._pipeline.submit(ids, self._order.seed, self.epoch, keeping, ahead), ids))
+            batch = self._pipeline.submit(ids, self._order.seed, self.epoch, keeping, ahead, self.fidelity or 0)
+            self._pending.append((batch, ids))
             self._num_submitted += 1
 
     def _allowed_depth(self) -> int:
@@ -185,10 +192,11 @@ class Delivery(Iterator[BatchDict]):
             self._log.add(failed)
         raise failed[0].error
 
-    def _account(self, num_samples: int, waited: float, now: float) -> None:
+    def _account(self, ids: npt.NDArray[np.int64], waited: float, now: float) -> None:
         progress = self._progress
         progress.num_batches += 1
-        progress.num_samples += num_samples
+        progress.num_samples += len(ids)
+        progress.bytes_saved += int(self._saved[ids].sum()) if self._saved is not None else 0
         progress.wait_seconds += waited
         progress.run_seconds += now - self._since
         self._since = now

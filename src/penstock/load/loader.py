@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -15,7 +15,8 @@ from penstock.errors import ArgumentError, PenstockError
 from penstock.load.budget import Budget, Demand, depth_for, plan_budget, with_cache
 from penstock.load.delivery import BatchDict, Delivery, EpochPart, Progress
 from penstock.load.failures import FailureLog
-from penstock.load.options import ErrorPolicy, ReadPolicy, check_count, refuse_fidelity, take_foreign_keywords
+from penstock.load.fidelity import FidelityLike, as_fidelity
+from penstock.load.options import ErrorPolicy, ReadPolicy, check_count, take_foreign_keywords
 from penstock.load.process import FORKED, explained, refuse_worker
 from penstock.load.resources import choose_resources
 from penstock.load.rest import Rest, stack
@@ -70,7 +71,7 @@ class Loader:
         threads: int = 0,
         cache: str | None = None,
         window: WindowLike = None,
-        fidelity: None = None,
+        fidelity: FidelityLike = None,
         decode: str = "exact",
         channels: str = "RGB",
         layout: str = "NHWC",
@@ -87,7 +88,6 @@ class Loader:
         take_foreign_keywords(foreign)
         check_count("batch_size", batch_size, 1)
         check_count("threads", threads, 0)
-        refuse_fidelity(fidelity)
         refuse_worker()
         self.batch_size = batch_size
         self.drop_last = drop_last
@@ -100,10 +100,12 @@ class Loader:
         self._cache: Cache | None = None
         self._measured: tuple[Order, dict[str, Any] | None] | None = None
         self._samples = open_samples(path, fields, on_progress)
+        self._fidelity = as_fidelity(fidelity, self._samples)
+        self._cached_fidelity: int | None = None
         selection = self._samples.select(split, subset)
         self._order = _order_of(self._samples, selection, seed, shuffle, as_window(window, self._samples))
         self._as_tuple = self._checked_fields(as_tuple)
-        self._next = State.of(self._order, 0, 0, self._samples.fingerprint)
+        self._next = self._beginning(0)
         self._batches(0)  # refuses ranks that would get no sample
         self._chain = split_transforms(transform)
         dataset_bytes = int(self._samples.sizes[self._order.selection].sum())
@@ -170,7 +172,17 @@ class Loader:
     def set_epoch(self, epoch: int) -> None:
         """Let the next iteration be of this epoch. One that a loaded state stands in goes on where it is."""
         if self._next.epoch != epoch:
-            self._next = State.of(self._order, epoch, 0, self._samples.fingerprint)
+            self._next = self._beginning(epoch)
+
+    @property
+    def fidelity(self) -> int | None:
+        """Scans that images are decoded from in the epoch under way, or the next one; None is all they have."""
+        return self._delivery.fidelity if self._delivery is not None else self._fidelity.at(self._next.epoch)
+
+    def set_fidelity(self, fidelity: int | None) -> None:
+        """Let images have so many scans from the next epoch on, whatever `fidelity` planned: what a tuner calls."""
+        self._fidelity.set(self._next.epoch, as_fidelity(fidelity, self._samples).at(0))
+        self._next = replace(self._next, fidelity=self._fidelity.at(self._next.epoch))
 
     def state_dict(self) -> dict[str, object]:
         """Where the loader stands, as a small JSON object: batches handed out count, those read ahead do not.
@@ -184,11 +196,14 @@ class Loader:
         found = State.from_json(state)
         order = found.resume(self._order, self._samples.fingerprint)
         order.places = self._samples.places if order.window is not None else None
+        order.blocks = None if self._samples.blocks is None else self._samples.blocks.of_sample
         self._abandon()
         another_window = order.window != self._order.window
         self._order = order
         self._cache = None
         self._next = found.after(found.delivered)
+        if self._samples.blocks is not None:
+            self._fidelity.resume(self._next.epoch, self._next.fidelity)
         if another_window:
             self._pipeline.close()
             self._budget = self._share_out()
@@ -200,6 +215,7 @@ class Loader:
             native = self._pipeline.stats()
         found = stats_of(native, self._progress, self._log, self._budget)
         found["window"] = self._window_stats()
+        found["fidelity"] = self.fidelity
         found["resources"] = asdict(self._resources)
         return found
 
@@ -211,29 +227,47 @@ class Loader:
     def _start(self) -> Delivery:
         self._abandon()
         start = self._next
+        fidelity = self._fidelity.at(start.epoch)
         with explained():
-            traffic = self._traffic(start)
+            traffic = self._traffic(start, fidelity)
             program = None if self._takes_encoded else self._chain.program()
-            part = EpochPart(self._order, start.epoch, self._batches(start.delivered), traffic, program)
+            part = EpochPart(self._order, start.epoch, self._batches(start.delivered), traffic, program, fidelity)
             self._delivery = Delivery(
                 self._pipeline, self._samples, part, self._budget.depth, self._log, self._progress
             )
         self._delivered = start.delivered
         # What comes after a break is the next epoch, unless a state is loaded.
-        self._next = start.after(start.num_samples)
+        self._next = self._beginning(start.epoch + 1)
         return self._delivery
 
-    def _traffic(self, start: State) -> Traffic | None:
+    def _beginning(self, epoch: int) -> State:
+        """Before the first sample of an epoch."""
+        return State.of(self._order, epoch, 0, self._samples.fingerprint, self._fidelity.at(epoch))
+
+    def _traffic(self, start: State, fidelity: int | None) -> Traffic | None:
         """What the cache does in the epoch that starts; None without a cache of our own."""
         if self._budget.cache_bytes == 0 and not self._order.reads_runs:
             return None
-        if self._cache is None:
-            sizes, capacity = self._samples.sizes, self._budget.cache_bytes
-            self._cache = open_cache(self._policy.cache, self._share(), sizes, capacity)
+        if self._cache is None or fidelity != self._cached_fidelity:
+            self._cache = self._cache_at(fidelity)
+            self._cached_fidelity = fidelity
         traffic = self._cache.epoch(start.epoch, start.delivered)
         if traffic.resident_bytes[0] == 0:
             self._pipeline.clear_cache()
+        elif self._samples.blocks is not None:
+            self._pipeline.retain_cache(traffic.ids[traffic.hits].astype(np.uint64))
         return traffic
+
+    def _cache_at(self, fidelity: int | None) -> Cache:
+        """A cache for samples of this fidelity. What is in memory stays: raising it reads only what is missing."""
+        sizes = self._samples.sizes_at(fidelity)
+        resident = None if self._cache is None else self._cache.resident
+        if resident is not None:
+            sizes = np.where(resident, np.maximum(sizes, self._samples.sizes_at(self._cached_fidelity)), sizes)
+        cache = open_cache(self._policy.cache, self._share(), sizes, self._budget.cache_bytes)
+        if resident is not None:
+            cache.carry(resident)
+        return cache
 
     def _deliver(self, delivery: Delivery) -> Iterator[tuple[BatchDict, int]]:
         """Finished batches, each with how many samples of the epoch are out once it is."""
@@ -257,10 +291,11 @@ class Loader:
     def _state(self) -> State:
         if self._delivery is None:
             return self._next
-        state = State.of(self._order, self._delivery.epoch, 0, self._samples.fingerprint)
         left = self._delivery.batches
-        is_over = self._delivered >= left.edge(left.num_batches)
-        return state.after(state.num_samples if is_over else self._delivered)
+        if self._delivered >= left.edge(left.num_batches):
+            return self._beginning(self._delivery.epoch + 1)
+        fingerprint, fidelity = self._samples.fingerprint, self._delivery.fidelity
+        return State.of(self._order, self._delivery.epoch, self._delivered, fingerprint, fidelity)
 
     def _abandon(self) -> None:
         if self._delivery is not None:
@@ -279,17 +314,18 @@ class Loader:
 
     def _share_out(self) -> Budget:
         samples, given = self._samples, self._resources.memory_bytes
+        sizes = samples.sizes_at(self._fidelity.most())
         demand = Demand(
             self.batch_size,
             self._resources.threads,
             self._sample_bytes(),
             samples.largest_read_bytes,
             samples.largest_pixel_bytes,
-            open_bytes(self._share(), samples.sizes, depth_for(self.batch_size)),
+            open_bytes(self._share(), sizes, depth_for(self.batch_size)),
         )
         budget = plan_budget(demand, given)
         if self._policy.cache in ("rolling", "pinned"):
-            budget = with_cache(budget, given, float(samples.sizes.mean()), self.batch_size)
+            budget = with_cache(budget, given, float(sizes.mean()), self.batch_size)
         return budget
 
     def _open_pipeline(self) -> _native.Pipeline:
@@ -355,12 +391,14 @@ def _order_of(samples: Samples, selection: Ids | None, seed: int, shuffle: bool,
     lanes = samples.lanes or MOST_LANES
     if window is None:
         return Order(samples.formats, seed=seed, selection=selection, lanes=lanes, shuffle=shuffle)
+    blocks = samples.blocks
     return Order(
         samples.formats,
         seed=seed,
         selection=selection,
-        lanes=min(lanes, WINDOW_LANES),
+        lanes=min(lanes, WINDOW_LANES if blocks is None else blocks.lanes()),
         window=window,
         shuffle=shuffle,
         places=samples.places,
+        blocks=None if blocks is None else blocks.of_sample,
     )

@@ -108,17 +108,6 @@ def check_count(name: str, value: object, least: int) -> None:
         )
 
 
-def refuse_fidelity(fidelity: object) -> None:
-    """Fidelity is chosen at read time of formats that store it in groups, and none of this version does."""
-    if fidelity is not None:
-        raise ArgumentError(
-            f"fidelity is {fidelity!r}, and no format here stores more than one",
-            where="fidelity",
-            fix="leave it out",
-            code=100,
-        )
-
-
 def take_foreign_keywords(keywords: Mapping[str, object]) -> None:
     """Accept with a note, or refuse with a replacement, what torch's DataLoader takes and this loader does not."""
     for name, value in keywords.items():

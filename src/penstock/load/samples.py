@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from penstock import _native
 from penstock.errors import ArgumentError
+from penstock.load.blocks import Blocks
 from penstock.load.columns import ListColumn
 from penstock.order import Window
 
@@ -48,14 +49,21 @@ class Samples:
     """What the dataset's plan asks for."""
     records: tuple[npt.NDArray[np.integer], npt.NDArray[np.integer]] | None = None
     """(shard, offset) of each sample; None if samples are files, which are read by name."""
+    blocks: Blocks | None = None
+    """Where samples are read together, at one fidelity or another."""
 
     def __len__(self) -> int:
         return self.num_samples
 
     @property
     def largest_read_bytes(self) -> int:
-        """Of one sample."""
-        return int(self.sizes.max())
+        """Of one sample, or one block."""
+        own = int(self.sizes.max())
+        return own if self.blocks is None else max(own, self.blocks.largest_read_bytes(None))
+
+    def sizes_at(self, fidelity: int | None) -> npt.NDArray[np.int64]:
+        """As `sizes`, with so many scans of what is stored in blocks; None is all of them."""
+        return self.sizes if self.blocks is None else self.blocks.sizes_at(fidelity)
 
     @property
     def places(self) -> Ids | None:

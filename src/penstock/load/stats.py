@@ -26,6 +26,7 @@ def stats_of(native: Mapping[str, Any], progress: Progress, log: FailureLog, bud
         "images_per_second": progress.num_samples / seconds if seconds else 0.0,
         "bytes_read": native["bytes_read"],
         "num_reads": native["num_reads"],
+        "bytes_saved": progress.bytes_saved,
         "hit_ratio": native["num_hits"] / max(1, native["num_decoded"]),
         "hits_per_batch": hits_of(progress.hits),
         "cache_bytes": native["cache_bytes"],

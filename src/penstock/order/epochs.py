@@ -21,7 +21,8 @@ class Order:
     `formats` holds, for every sample of the dataset, the number of its format; `selection`, ascending, the samples to
     take (all, if absent). `lanes` is what the manifest records; a small selection gets fewer. `shuffle=False` gives the
     samples in ascending order, every epoch. A window takes its runs along `places`, the rank of every sample of the
-    dataset on disk; without them, in ascending order.
+    dataset on disk; without them, in ascending order. `blocks` has the number of each sample's block, where samples are
+    stored in blocks that are read as a whole: runs are then whole blocks, as far as they are selected.
 
     >>> order = Order(np.zeros(1000, np.uint8), seed=7)
     >>> epoch = order.epoch(0)
@@ -40,12 +41,14 @@ class Order:
         window: Window | None = None,
         shuffle: bool = True,
         places: npt.NDArray[np.integer] | None = None,
+        blocks: npt.NDArray[np.integer] | None = None,
     ) -> None:
         _check(formats, seed, selection, lanes)
         self.seed = seed
         self.window = window
         self.shuffle = shuffle
         self.places = places
+        self.blocks = blocks
         self.selection = np.arange(len(formats)) if selection is None else np.array(selection, np.int64)
         self.formats = formats if selection is None else formats[self.selection]
         self.num_samples = len(self.selection)
@@ -70,7 +73,7 @@ class Order:
         """The samples in their lanes."""
         members = [self.selection[self.formats == number] for number in np.unique(self.formats)]
         if self.window is not None and self.places is not None:
-            members = [ids[np.argsort(self.places[ids], kind="stable")] for ids in members]
+            members = [self._along_the_disk(ids, self.places, self.window.run) for ids in members]
         return Lanes(members, self.lanes, self.seed, self.window)
 
     @property
@@ -79,8 +82,29 @@ class Order:
         return self.shuffle and self.window is not None and self.window.run > 1
 
     def run_of_sample(self, num_samples: int) -> Indices:
-        """The run of every sample of the dataset, as a number; samples outside of the selection have 0."""
-        return self.dealt.run_of_sample(num_samples)
+        """The run of every sample of the dataset, as a number; samples outside of the selection have 0.
+
+        Of blocks: what is read together. A run that is no whole block is one read for every block in it, but what is
+        left over at the end, a short run a lane, is read block by block whichever lane it is in.
+        """
+        runs = self.dealt.run_of_sample(num_samples)
+        if self.blocks is None or self.window is None:
+            return runs
+        lengths = np.bincount(runs[self.selection])
+        short = lengths[runs] < self.window.run
+        blocks = self.blocks.astype(np.int64)
+        keys = np.where(short, -1, runs) * (int(blocks.max(initial=0)) + 1) + blocks
+        units: Indices = np.zeros(num_samples, np.int64)
+        units[self.selection] = np.unique(keys[self.selection], return_inverse=True)[1]
+        return units
+
+    def _along_the_disk(self, ids: Indices, places: npt.NDArray[np.integer], run: int) -> Indices:
+        """Samples by their places; those of blocks that are not selected whole come last, so that runs are blocks."""
+        if self.blocks is None:
+            return ids[np.argsort(places[ids], kind="stable")]
+        block = np.unique(self.blocks[ids], return_inverse=True)[1]
+        whole = np.bincount(block)[block] >= run
+        return ids[np.lexsort((places[ids], ~whole))]
 
     @cached_property
     def fingerprint(self) -> str:

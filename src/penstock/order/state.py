@@ -33,9 +33,11 @@ class State:
     """The dataset's own fingerprint; empty where it has none."""
     selection: str
     """The fingerprint of the selected samples and their formats."""
+    fidelity: int | None = None
+    """Scans of the epoch, where images are stored with several fidelities; None is all of them."""
 
     @classmethod
-    def of(cls, order: Order, epoch: int, delivered: int, dataset: str = "") -> State:
+    def of(cls, order: Order, epoch: int, delivered: int, dataset: str = "", fidelity: int | None = None) -> State:
         """The state after `delivered` samples of `epoch`."""
         return cls(
             seed=order.seed,
@@ -47,6 +49,7 @@ class State:
             shuffle=order.shuffle,
             dataset=dataset,
             selection=order.fingerprint,
+            fidelity=fidelity,
         )
 
     def to_json(self) -> dict[str, Json]:
@@ -72,6 +75,7 @@ class State:
             shuffle=saved.flag("shuffle"),
             dataset=saved.text("dataset"),
             selection=saved.text("selection"),
+            fidelity=saved.integer("fidelity", minimum=1) if saved.members.get("fidelity") is not None else None,
         )
         if state.delivered > state.num_samples:
             raise saved.refusal(f"{state.delivered} of {state.num_samples} samples are delivered", "delivered")

@@ -102,6 +102,14 @@ class Cache(ABC):
     buffered = False
     """Whether reads should go through the system's page cache."""
 
+    @property
+    def resident(self) -> Flags | None:
+        """By sample: what is in memory once the epochs asked for so far are over; None for caches that keep nothing."""
+        return None
+
+    def carry(self, resident: Flags) -> None:  # noqa: B027  # what keeps nothing has nothing to do
+        """Before the first epoch: these samples are in memory, from a cache of other sizes. It may use some or none."""
+
     @abstractmethod
     def epoch(self, epoch: int, start: int = 0) -> Traffic:
         """What happens in `epoch`, from position `start` on.

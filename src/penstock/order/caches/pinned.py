@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from penstock.order.caches.contract import Cache, Traffic, occupancy
+from penstock.order.caches.contract import Cache, Flags, Traffic, occupancy
 from penstock.order.permutation import Indices
 from penstock.order.share import Share
 
@@ -23,6 +23,20 @@ class PinnedCache(Cache):
         self._free_bytes = capacity_bytes
         self._resident_bytes = 0
         self._full = False
+
+    @property
+    def resident(self) -> Flags:
+        """What is pinned."""
+        return self._pinned
+
+    def carry(self, resident: Flags) -> None:
+        """Pins what fits of it."""
+        ids = np.flatnonzero(resident)
+        needed = np.cumsum(self._sizes[ids], dtype=np.int64)
+        num = int(np.searchsorted(needed, self._free_bytes, side="right"))
+        self._pinned[ids[:num]] = True
+        self._resident_bytes = int(needed[num - 1]) if num else 0
+        self._free_bytes -= self._resident_bytes
 
     def epoch(self, epoch: int, start: int = 0) -> Traffic:
         """Hits what is pinned; pins more while there is room."""

@@ -52,17 +52,30 @@ class RollingCache(Cache):
         self._target = 0
         self._coming: _Coming | None = None
         self._resident = np.zeros(len(sizes), bool)
+        self._carried: Flags | None = None
 
     @property
     def kept_share(self) -> float:
         """The share of each batch that is served from memory once the cache is warm."""
         return self._target / ONE
 
+    @property
+    def resident(self) -> Flags:
+        """What the last epoch kept for the next one."""
+        return self._resident
+
+    def carry(self, resident: Flags) -> None:
+        """Uses what of it the first epoch would have kept."""
+        self._carried = resident
+
     def epoch(self, epoch: int, start: int = 0) -> Traffic:
         """Finds what the last epoch kept; keeps what the next one wants."""
         coming = self._coming
         if coming is None or coming.epoch != epoch or start > 0:
             coming = self._begin(epoch, start)
+            if self._carried is not None:
+                self._resident = self._carried & self._flagged(coming.slots.ids[coming.wanted])
+                self._carried = None
         now = coming.slots
         hits = coming.wanted & self._resident[now.ids]
         later = self._slots(epoch + 1)

@@ -49,11 +49,23 @@ class WindowedCache(Cache):
         self._cache = cache
         self._run_of_sample = run_of_sample
         self._sizes = np.asarray(sizes, np.int64)
+        self._completes = False
+
+    @property
+    def resident(self) -> Flags | None:
+        """That of the cache inside."""
+        return self._cache.resident
+
+    def carry(self, resident: Flags) -> None:
+        """What is in memory may be less of each sample than the next epoch wants: its rest is read ahead as well."""
+        self._cache.carry(resident)
+        self._completes = True
 
     def epoch(self, epoch: int, start: int = 0) -> Traffic:
         """The inner cache's epoch, with its reads gathered into runs."""
         traffic = self._cache.epoch(epoch, start)
-        misses = np.flatnonzero(~traffic.hits)
+        misses = np.arange(len(traffic.ids)) if self._completes else np.flatnonzero(~traffic.hits)
+        self._completes = False
         batches = np.searchsorted(traffic.starts, misses, side="right") - 1
         _, first, inverse = np.unique(self._run_of_sample[traffic.ids[misses]], return_index=True, return_inverse=True)
         begins = batches[first][inverse]

@@ -1,0 +1,44 @@
+// Encoded bytes of one sample that own their memory, and are counted as long as anybody holds them.
+#pragma once
+
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "base/buffer.h"
+#include "engine/fetch.h"
+#include "engine/memory_account.h"
+
+namespace penstock {
+
+/// Vector loads of a decoder may run over the end by so much.
+inline constexpr std::size_t kSamplePadding = 64;
+
+struct OwnSample {
+    /// Copies `data`, the bytes of `record`.
+    OwnSample(ByteView data, const Extent& record, std::shared_ptr<MemoryGauge> counted)
+        : OwnSample(padded(data), record, 0, std::move(counted)) {}
+
+    /// Takes over `content`, whose last `kSamplePadding` bytes are no part of the sample.
+    OwnSample(ByteBuffer content, const Extent& record, std::uint32_t num_joined, std::shared_ptr<MemoryGauge> counted)
+        : memory(std::move(content)), gauge(std::move(counted)) {
+        bytes = {record, {memory.data(), memory.size() - kSamplePadding}, num_joined};
+        gauge->add(memory.size());
+    }
+    ~OwnSample() { gauge->remove(memory.size()); }
+    OwnSample(const OwnSample&) = delete;
+    OwnSample& operator=(const OwnSample&) = delete;
+
+    ByteBuffer memory;
+    SampleBytes bytes;
+    std::shared_ptr<MemoryGauge> gauge;
+
+  private:
+    static ByteBuffer padded(ByteView data) {
+        ByteBuffer copy(data.size() + kSamplePadding);
+        std::memcpy(copy.data(), data.data(), data.size());
+        return copy;
+    }
+};
+
+}  // namespace penstock
