@@ -17,7 +17,7 @@ def run_page(recipe: Recipe, data: str, lines: Sequence[Line]) -> bytes:
     return render(
         Page(
             title=f"Penstock lab: {recipe.name}",
-            subtitle=f"{recipe.question}; on {data}",
+            subtitle=f"{recipe.question} · {data}",
             sections=sections_of(recipe, findings, lines),
             answer=findings.answer,
             attachment=Attachment(

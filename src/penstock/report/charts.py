@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from types import MappingProxyType
 
@@ -16,6 +16,11 @@ COLOURS = 8
 WIDTH, HEIGHT = 560, 340
 LEFT, RIGHT, TOP, BOTTOM = 64, 16, 16, 48
 LEGEND_ROW = 18
+LETTER = 6.4
+"""Width of a letter, about, at the size of small labels."""
+
+Legend = Sequence[tuple[str, int]]
+"""Names with the numbers of their colours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +33,8 @@ class Series:
     """Of each point, the interval that its value is believed to lie in; or none."""
     is_dashed: bool = False
     """For what was predicted, not measured."""
+    colour: int | None = None
+    """Of the page's eight; None: the next one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,18 +85,38 @@ def scatter(marks: Sequence[Mark], x_label: str, y_label: str) -> str:
 
 
 def lines(
-    series: Sequence[Series], x_label: str, y_label: str, marks: Sequence[Mark] = (), *, starts_at_zero: bool = True
+    series: Sequence[Series], x_label: str, y_label: str, marks: Sequence[Mark] = (), *, most: float = math.inf
 ) -> str:
-    """Lines over a common axis, with their points and intervals, and marks on top."""
+    """Lines over a common axis from zero, with their points and intervals, and marks on top; cut off above `most`."""
     xs = [x for row in series for x, _ in row.points]
     ys = [y for row in series for _, y in row.points] + [mark.y for mark in marks]
     ys += [bound for row in series for interval in row.ranges for bound in interval]
-    low = 0.0 if starts_at_zero else min(ys) - (max(ys) - min(ys)) * 0.08
     x_axis = Axis(x_label, min(xs), max(xs))
-    y_axis = Axis(y_label, low, max(ys) + (max(ys) - low) * 0.08 or 1.0)
-    body = [part for number, row in enumerate(series) for part in _line(row, x_axis, y_axis, number % COLOURS)]
-    body += [_labelled(mark, x_axis, y_axis, 5) for mark in marks]
-    return _figure(x_axis, y_axis, body, f"{y_label} over {x_label}", legend=[row.name for row in series])
+    y_axis = Axis(y_label, 0.0, min(most, max(ys)) * 1.08 or 1.0)
+    colours = [number % COLOURS if row.colour is None else row.colour for number, row in enumerate(series)]
+    body = [
+        part
+        for row, number in zip(series, colours, strict=True)
+        for part in _line(_cut(row, y_axis.high), x_axis, y_axis, number)
+    ]
+    body += [_labelled(mark, x_axis, y_axis, 5) for mark in marks if mark.y <= y_axis.high]
+    legend = [
+        (f"{row.name} - -" if row.is_dashed else row.name, number) for row, number in zip(series, colours, strict=True)
+    ]
+    return _figure(x_axis, y_axis, body, f"{y_label} over {x_label}", legend=legend)
+
+
+def _cut(row: Series, most: float) -> Series:
+    """The series up to where it leaves the frame; what comes back in after that is drawn from there."""
+    if not row.points or max(y for _, y in row.points) <= most:
+        return row
+    points: list[tuple[float, float]] = []
+    for (x, y), (next_x, next_y) in zip(row.points, (*row.points[1:], row.points[-1]), strict=True):
+        if y <= most:
+            points.append((x, y))
+        if (y <= most) != (next_y <= most):
+            points.append((x + (next_x - x) * (most - y) / (next_y - y), most))
+    return replace(row, points=tuple(points), ranges=())
 
 
 def _line(row: Series, x_axis: Axis, y_axis: Axis, number: int) -> list[str]:
@@ -100,6 +127,8 @@ def _line(row: Series, x_axis: Axis, y_axis: Axis, number: int) -> list[str]:
     for (x, _), (low, high) in zip(places, row.ranges, strict=False):
         drawn.append(_whisker(x, _y(y_axis, low), _y(y_axis, high)))
     for (x, y), (value_x, value_y) in zip(places, row.points, strict=True):
+        if value_y >= y_axis.high:
+            continue  # where the line leaves the frame: nobody measured that
         title = f"<title>{escape(row.name)}: {_number(value_x)}, {_number(value_y)}</title>"
         drawn.append(
             f'<circle class="dot s{number}" cx="{x:.1f}" cy="{y:.1f}" r="{2 if row.is_dashed else 4}">{title}</circle>'
@@ -132,6 +161,7 @@ def bars(
     x_axis = Axis("", 0.0, float(len(groups)))
     body = []
     width = 0.8 / len(names)
+    is_crowded = max(len(group) for group, _ in groups) * LETTER > (WIDTH - LEFT - RIGHT) / len(groups)
     for place, (group, values) in enumerate(groups):
         for name, value in values:
             left = place + 0.1 + names.index(name) * width
@@ -146,8 +176,10 @@ def bars(
                 body.append(_whisker((x + right) / 2, _y(y_axis, max(interval[0], lowest)), _y(y_axis, interval[1])))
             if right - x > 26:
                 body.append(_text((x + right) / 2, HEIGHT - BOTTOM - 5, _number(value), "middle small onbar"))
-        body.append(_text(_x(x_axis, place + 0.5), HEIGHT - BOTTOM + 16, group, "middle small"))
-    return _figure(x_axis, y_axis, body, y_label, shows_x=False, legend=names if len(names) > 1 else ())
+        lower = 13 * (place % 2) if is_crowded else 0
+        body.append(_text(_x(x_axis, place + 0.5), HEIGHT - BOTTOM + 16 + lower, group, "middle small"))
+    legend = [(name, number % COLOURS) for number, name in enumerate(names)] if len(names) > 1 else ()
+    return _figure(x_axis, y_axis, body, y_label, shows_x=False, legend=legend)
 
 
 def triangle(shapes: Sequence[tuple[str, tuple[float, float, float]]], corners: tuple[str, str, str]) -> str:
@@ -164,8 +196,8 @@ def triangle(shapes: Sequence[tuple[str, tuple[float, float, float]]], corners: 
         path = " ".join("{:.1f},{:.1f}".format(*corner(number, ring)) for number in range(3))
         body.append(f'<polygon class="grid" points="{path}"/>')
     for number, name in enumerate(corners):
-        x, y = corner(number, 1.12)
-        body.append(_text(x, y, name, "middle"))
+        x, y = corner(number, 1.04)
+        body.append(_text(x, y - 4 if number == 0 else y + 14, name, "middle"))
     for number, (name, shares) in enumerate(shapes):
         path = " ".join("{:.1f},{:.1f}".format(*corner(place, min(1.0, share))) for place, share in enumerate(shares))
         told = ", ".join(f"{label} {share:.0%}" for label, share in zip(corners, shares, strict=True))
@@ -198,7 +230,7 @@ def _labelled(mark: Mark, x_axis: Axis, y_axis: Axis, number: int) -> str:
 
 
 def _figure(
-    x_axis: Axis, y_axis: Axis, body: list[str], title: str, *, shows_x: bool = True, legend: Sequence[str] = ()
+    x_axis: Axis, y_axis: Axis, body: list[str], title: str, *, shows_x: bool = True, legend: Legend = ()
 ) -> str:
     frame = []
     for value in y_axis.ticks():
@@ -213,7 +245,7 @@ def _figure(
     return _svg(frame + body, title, legend)
 
 
-def _svg(body: list[str], title: str, legend: Sequence[str] = ()) -> str:
+def _svg(body: list[str], title: str, legend: Legend = ()) -> str:
     """The drawing, moved down to make room for its legend."""
     rows, entries = _legend(legend)
     inside = "".join(entries) + f'<g transform="translate(0 {rows * LEGEND_ROW})">{"".join(body)}</g>'
@@ -221,14 +253,14 @@ def _svg(body: list[str], title: str, legend: Sequence[str] = ()) -> str:
     return f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(title)}">{inside}</svg>'
 
 
-def _legend(names: Sequence[str]) -> tuple[int, list[str]]:
+def _legend(names: Legend) -> tuple[int, list[str]]:
     """Rows that the legend takes, and its texts, broken before they leave the frame."""
     entries, x, row = [], float(LEFT), 0
-    for number, name in enumerate(names):
-        width = 24 + 6.6 * len(name)
+    for name, number in names:
+        width = 26 + LETTER * 1.15 * len(name)
         if x + width > WIDTH and x > LEFT:
             x, row = float(LEFT), row + 1
-        entries.append(_text(x, 14 + row * LEGEND_ROW, f"■ {name}", f"s{number % COLOURS}"))
+        entries.append(_text(x, 14 + row * LEGEND_ROW, f"■ {name}", f"s{number}"))
         x += width
     return (row + 1 if names else 0), entries
 

@@ -21,6 +21,8 @@ from penstock.report.charts import Mark, Series, lines
 
 STAGES = {"load_rate": "load", "decode_rate": "decode", "both_rate": "end to end"}
 CURVE = tuple(number / 20 for number in range(21))
+TALLEST = 2.5
+"""Times the best rate that a figure reaches up: a stage that is far faster than the other is of no interest."""
 NEAR = 0.25
 """A best share that far from the predicted crossing still counts as sitting there: the grid is coarse."""
 
@@ -146,18 +148,17 @@ def _pair_findings(pair: str, group: Sequence[Line]) -> tuple[Section, tuple[str
             f"{STAGES[name]}, predicted",
             tuple((share, mixed_rate(*ends[name], share)) for share in CURVE),
             is_dashed=True,
+            colour=list(STAGES).index(name),
         )
         for name in ends
     ]
     crossing = min(mixed_rate(*ends[name], predicted) for name in ends)
     second = _pair(pair)[1]
-    drawing = lines(
-        series,
-        f"share of {second}",
-        "images per second",
-        [Mark("crossing" if 0 < predicted < 1 else "best, predicted", predicted, crossing)],
+    mark = Mark("crossing" if 0 < predicted < 1 else "best, predicted", predicted, crossing)
+    drawing = lines(series, f"share of {second}", "images per second", [mark], most=TALLEST * max(rates.values()))
+    caption = (
+        "Dashed: from the two ends alone, as time per image adds up. The slower stage counts; the rest is cut off."
     )
-    caption = "Dashed: from the two ends alone, as time per image adds up. The slower stage counts."
     row = (pair, f"{best:.0%}", f"{predicted:.0%}", f"{rates[best]:,.0f}", f"{gain:.2f}", "yes" if pays else "no")
     values: dict[str, Json] = {"best": best, "predicted": predicted, "gain": gain, "pays": pays}
     return Section(pair.replace("+", " and "), (), (Figure(drawing, caption),)), row, values

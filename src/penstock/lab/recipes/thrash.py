@@ -121,7 +121,9 @@ def _reads(found: Sequence[Line]) -> Section:
         series_of(name, {share: read[name, share] for share in places if (name, share) in read})
         for name in of_setting(found, "policy")
     ]
-    series.append(Series("1 − x", tuple((share, max(0.0, 1 - share)) for share in (0.0, *places)), is_dashed=True))
+    series.append(
+        Series("1 − x", tuple((share, max(0.0, 1 - share)) for share in (0.0, *places)), is_dashed=True, colour=7)
+    )
     rows = [
         (name, f"{share:.0%}", f"{value.mean:.1%}", f"{max(0.0, 1 - share):.1%}")
         for (name, share), value in read.items()
