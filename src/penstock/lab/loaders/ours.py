@@ -17,8 +17,8 @@ HELD_OUT = 5
 """Without a split for it, every fifth sample is for validation: ids are sorted by class, so each gives its share."""
 
 
-UNDER_WAY = 3
-"""Batches that keep their samples before older ones have dropped theirs: the loader holds that much back."""
+ATTEMPTS, NEARLY = 12, 0.005
+"""A loader divides its memory itself, so that a cache of a given size takes a few tries to ask for."""
 
 
 class EncodedLoader(Loader):
@@ -36,11 +36,14 @@ class OurLoader:
         self._target = spec.target
         self.num_images = len(samples) if ids is None else len(ids)
         self._loader = _open(spec, ids, memory_bytes=0)
-        if spec.cache_bytes:
-            working = round(self._loader.stats()["working_bytes"])
+        memory = round(self._loader.stats()["working_bytes"]) + spec.cache_bytes
+        for _ in range(ATTEMPTS if spec.cache_bytes else 0):
             self._loader.close()
-            under_way = UNDER_WAY * spec.batch_size * int(samples.sizes.mean())
-            self._loader = _open(spec, ids, memory_bytes=working + under_way + spec.cache_bytes)
+            self._loader = _open(spec, ids, memory_bytes=memory)
+            missing = spec.cache_bytes - round(self._loader.stats()["cache_limit_bytes"])
+            if abs(missing) < NEARLY * spec.cache_bytes:
+                break
+            memory += missing
 
     def epoch(self) -> Iterator[tuple[Any, Any, int]]:
         """The next epoch."""
