@@ -6,7 +6,7 @@ from penstock import _native
 from penstock.codecs.contract import DEFAULT_MAX_PIXELS, DecodeOptions, ImageInfo
 from penstock.codecs.format import Format
 from penstock.codecs.formats import parse_format
-from penstock.codecs.native import info_from_native
+from penstock.codecs.native import decode_natively, info_from_native
 from penstock.codecs.table import codec_for, find
 from penstock.errors import ArgumentError
 from penstock.types import Buffer, Pixels, Region
@@ -38,14 +38,16 @@ def decode(
     codec can. `scale` 2, 4 or 8 decodes at a half, a quarter or an eighth of each side, where the codec can.
     `out` receives the pixels instead of a new array; its rows may be strided. `options` sets the rest.
     """
+    pixels: Pixels | None
     if options is None:
-        pixels: Pixels | None = _native.decode(data, "", region, scale, out)
-        if pixels is not None:
-            return pixels
-        options = DecodeOptions(region=region, scale=scale)
+        pixels = _native.decode(data, "", region, scale, out)
     elif region is not None or scale != 1:
         raise TypeError("give region and scale either directly or inside options, not both")
-    return codec_for(data).decode(data, options, out=out)
+    else:
+        pixels = decode_natively(data, "", options, out)
+    if pixels is not None:
+        return pixels
+    return codec_for(data).decode(data, options or DecodeOptions(region=region, scale=scale), out=out)
 
 
 def decode_counted(data: Buffer, *, region: Region | None = None, scale: int = 1) -> tuple[Pixels, int, int]:

@@ -50,18 +50,7 @@ class NativeCodec:
 
     def decode(self, data: Buffer, options: DecodeOptions, *, out: Pixels | None = None) -> Pixels:
         """Decode, into `out` if one is given."""
-        pixels = _native.decode(
-            data,
-            self.name,
-            options.region,
-            options.scale,
-            out,
-            options.palette == "indices",
-            options.orient,
-            options.fast,
-            options.verify,
-            options.max_pixels,
-        )
+        pixels = decode_natively(data, self.name, options, out)
         assert pixels is not None, "a codec asked for by name always answers"
         return pixels
 
@@ -71,6 +60,23 @@ class NativeCodec:
             raise CodecError(f"codec '{self.name}' is read-only", where="encode", fix="choose png or weir", code=350)
         encoded: bytes = _native.encode(pixels, self.name, list(format.parameters))
         return encoded
+
+
+def decode_natively(data: Buffer, name: str, options: DecodeOptions, out: Pixels | None) -> Pixels | None:
+    """Decode with the native codec of this name; "" lets the content decide: None if no native codec knows it."""
+    pixels: Pixels | None = _native.decode(
+        data,
+        name,
+        options.region,
+        options.scale,
+        out,
+        options.palette == "indices",
+        options.orient,
+        options.fast,
+        options.verify,
+        options.max_pixels,
+    )
+    return pixels
 
 
 def info_from_native(fields: dict[str, object]) -> ImageInfo:

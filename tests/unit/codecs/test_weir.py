@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 import penstock
-from penstock.codecs import parse_format
+from penstock.codecs import DecodeOptions, parse_format
 from penstock.codecs.weir_metadata import Entry, read_metadata, write_metadata
 from penstock.types import Pixels
 from spec.reference import weir as reference
@@ -139,3 +139,11 @@ def test_metadata_entry_that_does_not_fit_is_refused() -> None:
     file = replace(encode_split(images.photo(9, 9, 1), "fast"), metadata=b"TEXT\xff\0\0\0abc")
     with pytest.raises(penstock.CodecError, match="does not fit"):
         read_metadata(file.data())
+
+
+def test_options_do_not_make_a_call_ask_codec_after_codec(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Asking each in Python took 5 of the 70 microseconds that an image of 512x256 takes.
+    pixels = images.photo(9, 9, 3)
+    monkeypatch.delattr("penstock.codecs.api.codec_for")
+    decoded = penstock.decode(penstock.encode(pixels, "weir:fast"), options=DecodeOptions(verify=False))
+    np.testing.assert_array_equal(decoded, pixels)
