@@ -16,7 +16,7 @@ from scripts import arm64
 PLUGIN = Path(__file__).with_name("arm64_instructions.c")
 FORMATS = ("weir:fast", "weir:dense")
 PATHS = ("portable", "neon")
-FEW, MANY = 2, 12
+FEW, MANY = 2, 32
 PROGRAM = """
 import sys, numpy, penstock
 from penstock import _native

@@ -1,4 +1,9 @@
-"""Do two Python threads get 1.8 times as much done as one, with every codec? They do if the GIL is released."""
+"""Do two Python threads get 1.8 times as much done as one (1.85 with Weir)? They do if the GIL is released.
+
+The answer is the median over many short rounds, each of which runs one thread and two threads side by side. The best
+round of each would compare luck: one thread alone now and then meets a core that runs a third faster than usual (an
+idle neighbour on the host, a higher clock); two threads hardly ever meet two of them at once.
+"""
 
 from __future__ import annotations
 
@@ -19,29 +24,34 @@ from penstock.codecs.native import NativeCodec
 from penstock.errors import CodecError
 from penstock.types import Pixels
 
-GOAL = 1.8
-ROUND_SECONDS = 0.2  # short, so that among many rounds some are undisturbed
+GOAL, WEIR_GOAL = 1.8, 1.85
+ROUND_SECONDS = 0.06  # short, so that both sides of a round meet the same clock and the same neighbours
 EXTRA_FORMATS = ("webp:lossless", "weir:fast", "weir:dense")
 
 
 def main() -> None:
     """Measure every native codec that writes; exit 1 if one misses the goal."""
     parser = arguments(__doc__ or "")
-    parser.set_defaults(limit=24, rounds=15)
+    parser.set_defaults(limit=24, rounds=51)
     parser.add_argument("--formats", default="", help="formats separated by commas; all native ones if empty")
     options = parser.parse_args()
     pixels = [penstock.decode(path.read_bytes()) for path in files_of("imagenet", options.limit)]
     missed = []
     for format in formats_of(options.formats):
         for action, found in measure(format, pixels, rounds=options.rounds, record=options.record).items():
-            if found < GOAL:
-                missed.append(f"{action} {format} {found:.2f}")
+            if found < goal_of(format):
+                missed.append(f"{action} {format} {found:.2f} < {goal_of(format)}")
     if missed:
-        sys.exit(f"below {GOAL}: " + ", ".join(missed))
+        sys.exit("too little: " + ", ".join(missed))
+
+
+def goal_of(format: Format) -> float:
+    """How many times as fast two threads must be."""
+    return WEIR_GOAL if format.codec == "weir" else GOAL
 
 
 def measure(format: Format, pixels: Sequence[Pixels], *, rounds: int, record: bool) -> dict[str, float]:
-    """How many times faster two threads decode and encode."""
+    """How many times faster two threads decode and encode, in the median of the rounds."""
     held, encoded = encode_all(format, pixels)
     jobs: dict[str, Job] = {
         "decode": Job(penstock.decode, encoded),
@@ -49,7 +59,7 @@ def measure(format: Format, pixels: Sequence[Pixels], *, rounds: int, record: bo
     }
     found = {}
     for action, job in jobs.items():
-        question = f"Do two threads {action} {format} {GOAL} times as fast as one?"
+        question = f"Do two threads {action} {format} {goal_of(format)} times as fast as one?"
         with Session(
             "threads", question, "imagenet", len(job.items), threads=2, rounds=rounds, record=record
         ) as session:
@@ -62,7 +72,7 @@ def measure(format: Format, pixels: Sequence[Pixels], *, rounds: int, record: bo
             ratios = session.report(
                 timings, baseline="one thread", amount_bytes=amount_bytes, format=str(format), action=action
             )
-        found[action] = ratios["two threads"].of_best
+        found[action] = ratios["two threads"].median
     return found
 
 
