@@ -1,6 +1,6 @@
 """Compiles the kernels ahead of time, without an accelerator, and notes what they will need on one.
 
-python -m scripts.kernels [--record] [--only TEXT]
+python -m scripts.kernels [--record] [--only TEXT] [--jobs N]
 
 Prints a line for each variant and architecture: registers and bytes of spilled registers for each thread, shared
 memory for each program, instructions in all and in each loop. --record writes them to bench/results/kernels.json, from
@@ -11,10 +11,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
+import os
 import re
 import subprocess
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -75,13 +78,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Compile the kernels ahead of time.")
     parser.add_argument("--record", action="store_true", help="write bench/results/kernels.json")
     parser.add_argument("--only", default="", help="variants whose name contains this")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes that compile")
     options = parser.parse_args()
+    wanted = [number for number, variant in enumerate(variants()) if options.only in variant.name]
+    tasks = [(number, architecture) for number in wanted for architecture in ARCHITECTURES]
     usages = []
-    for variant in variants():
-        if options.only in variant.name:
-            for architecture in ARCHITECTURES:
-                usages.append(compiled(variant, architecture))
-                print(json.dumps(asdict(usages[-1])), flush=True)
+    # Processes of their own: Triton compiles under the GIL, and a fork would inherit torch's threads.
+    with ProcessPoolExecutor(min(options.jobs, len(tasks)), multiprocessing.get_context("spawn")) as pool:
+        for usage in pool.map(compiled_by_number, tasks):
+            usages.append(usage)
+            print(json.dumps(asdict(usage)), flush=True)
     if options.record:
         result = {
             "triton": triton.__version__,
@@ -107,6 +113,12 @@ def variants() -> Iterator[Variant]:
         yield Variant(f"l3:patch={lanes} 3x8 uint8", l3_cells, "*u8", constants)
     yield Variant("l3 3x8 float16", l3_cells, "*fp16", L3Kind(3, 64).constants(half, verify=True))
     yield Variant("l3 offsets", l3_offsets, "", {"CHANNELS": 3, "LANES": 64, "VERIFY": True, "enable_fp_fusion": False})
+
+
+def compiled_by_number(task: tuple[int, int]) -> Usage:
+    """Compile the variant of this number for an architecture: kernels themselves do not travel between processes."""
+    number, architecture = task
+    return compiled(list(variants())[number], architecture)
 
 
 def compiled(variant: Variant, architecture: int) -> Usage:
