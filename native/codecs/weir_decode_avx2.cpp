@@ -29,8 +29,8 @@ constexpr Lookup make_lookup() {
         t.first_lane[i] = i == 0 ? 255 : 0;
         t.last_lane[i] = i == 31 ? 255 : 0;
         const int code = i % 16;
-        t.dense_step[i] = static_cast<std::uint8_t>(code == 1 ? 1 : code >= 2 && code <= 8 ? 1 << (code - 2) : 0);
-        t.dense_width[code] = static_cast<std::uint8_t>(code == 9 ? 8 : code >= 2 && code <= 8 ? code - 2 : 0);
+        t.dense_step[i] = dense_step(code);
+        t.dense_width[code] = dense_width(code);
     }
     for (int piece = 0; piece < 3; ++piece) {
         for (int channel = 0; channel < 3; ++channel) {

@@ -35,10 +35,9 @@ constexpr Lookup make_lookup() {
         t.first_of_pair[i] = static_cast<std::uint8_t>(i % 16 < 8 ? 0 : 8);
         t.identity[i] = lane;
         const int code = i % 16;
-        const int k = code - 2;
         t.field_mask[i] = static_cast<std::uint8_t>(code <= 8 ? (1 << code) - 1 : 0);
-        t.dense_width[i] = static_cast<std::uint8_t>(code == 9 ? 8 : code >= 2 && code <= 8 ? k : 0);
-        t.dense_step[i] = static_cast<std::uint8_t>(code == 1 ? 1 : code >= 2 && code <= 8 ? 1 << k : 0);
+        t.dense_width[i] = dense_width(code);
+        t.dense_step[i] = dense_step(code);
     }
     for (int channel = 0; channel < 3; ++channel) {
         for (int i = 0; i < 64; ++i) t.rgb[channel][(3 * i + channel) % 64] = static_cast<std::uint8_t>(i);
@@ -125,16 +124,15 @@ struct Avx512 {
         Row bytes;   // lane -> byte its block begins at, and the lane's number
         Row shifts;  // lane -> bit inside the block
         Row masks;
-        std::size_t row_bytes;
     };
     /// From eight widths, and eight begins, in every qword.
-    static PENSTOCK_INLINE Picks picks(Row widths, Row begins, std::size_t row_bytes) {
+    static PENSTOCK_INLINE Picks picks(Row widths, Row begins) {
         const Row lane_widths = _mm512_shuffle_epi8(widths, table(kLookup.block_of));
         const Row lane_begins = _mm512_shuffle_epi8(begins, table(kLookup.block_of));
         return {
             _mm512_add_epi8(lane_begins, table(kLookup.lane_in_block)),
             _mm512_mullo_epi16(_mm512_and_si512(lane_widths, table(kLookup.low_bytes)), table(kLookup.lane_in_block)),
-            _mm512_shuffle_epi8(table(kLookup.field_mask), lane_widths), row_bytes};
+            _mm512_shuffle_epi8(table(kLookup.field_mask), lane_widths)};
     }
     static PENSTOCK_INLINE Row pick(const Picks& f, const std::uint8_t* payload) {
         const Row blocks = _mm512_permutexvar_epi8(f.bytes, _mm512_loadu_si512(payload));
@@ -168,7 +166,7 @@ struct Avx512 {
                                                           Fields& row) {
         const Row widths = _mm512_set1_epi64(static_cast<long long>(codes.lines[c][y]));
         const Row begins = _mm512_set1_epi64(static_cast<long long>(lines.begins[c][y]));
-        row = pick(picks(widths, begins, 0), payload);
+        row = pick(picks(widths, begins), payload);
         return payload + lines.ends[c][y];
     }
     static PENSTOCK_INLINE const std::uint8_t* unpack_low_bits(const std::uint8_t* payload, std::uint64_t codes,
@@ -177,9 +175,8 @@ struct Avx512 {
         const __m128i widths = _mm_shuffle_epi8(_mm_load_si128(reinterpret_cast<const __m128i*>(kLookup.dense_width)),
                                                 _mm_cvtsi64_si128(static_cast<long long>(codes)));
         const std::uint64_t ends = static_cast<std::uint64_t>(_mm_cvtsi128_si64(widths)) * kOnes;  // running sums
-        const Picks f =
-            picks(_mm512_broadcastq_epi64(widths), _mm512_set1_epi64(static_cast<long long>(ends << 8)), ends >> 56);
-        for (std::uint32_t r = 0; r < num_rows; ++r, payload += f.row_bytes) store(rows[r], pick(f, payload));
+        const Picks f = picks(_mm512_broadcastq_epi64(widths), _mm512_set1_epi64(static_cast<long long>(ends << 8)));
+        for (std::uint32_t r = 0; r < num_rows; ++r, payload += ends >> 56) store(rows[r], pick(f, payload));
         return payload;
     }
     static PENSTOCK_INLINE Row rice_steps(std::uint64_t codes) {

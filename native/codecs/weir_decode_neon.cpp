@@ -28,8 +28,8 @@ constexpr Lookup make_lookup() {
         for (int part = 0; part < 4; ++part) t.block_of[part][i] = static_cast<std::uint8_t>(part * 2 + i / 8);
         t.bit_of[i] = static_cast<std::uint8_t>(1 << (i % 8));
         t.field_mask[i] = static_cast<std::uint8_t>(i <= 8 ? (1 << i) - 1 : 0);
-        t.dense_width[i] = static_cast<std::uint8_t>(i == 9 ? 8 : i >= 2 && i <= 8 ? i - 2 : 0);
-        t.dense_step[i] = static_cast<std::uint8_t>(i == 1 ? 1 : i >= 2 && i <= 8 ? 1 << (i - 2) : 0);
+        t.dense_width[i] = dense_width(i);
+        t.dense_step[i] = dense_step(i);
     }
     return t;
 }

@@ -10,6 +10,15 @@
 namespace penstock::weir {
 namespace {
 
+/// What the code of a dense block means, for the tables of the paths: bits of a field, and the step that a quotient
+/// counts (of a sparse block: 1). 0 for codes that have none.
+constexpr std::uint8_t dense_width(int code) {
+    return static_cast<std::uint8_t>(code == 9 ? 8 : code >= 2 && code <= 8 ? code - 2 : 0);
+}
+constexpr std::uint8_t dense_step(int code) {
+    return static_cast<std::uint8_t>(code == 1 ? 1 : code >= 2 && code <= 8 ? 1 << (code - 2) : 0);
+}
+
 /// Codes of the planes that are not constant: [plane][line], one byte for each block.
 struct Codes {
     alignas(64) std::uint64_t lines[kMaxPlanes][kTileSide];
