@@ -274,6 +274,16 @@ void register_batch(nb::module_& module) {
 }  // namespace
 
 void register_loader(nb::module_& module) {
+    module.def(
+        "working_bytes",
+        [](const std::string& codec, std::uint32_t height, std::uint32_t width, std::uint8_t channels,
+           std::uint8_t bits) {
+            ImageInfo info;
+            info.shape = {height, width, channels, static_cast<std::uint8_t>(bits > 8 ? 2 : 1)};
+            return codec_named(codec).working_bytes(info) + kThreadBytes;
+        },
+        nb::arg("codec"), nb::arg("height"), nb::arg("width"), nb::arg("channels"), nb::arg("bits"),
+        "What a thread takes to decode such an image, beside its bytes and its pixels.");
     register_options(module);
     register_batch(module);
     nb::class_<BorrowedTable>(module, "SampleTable")

@@ -161,6 +161,10 @@ class BmpCodec final : public Codec {
         return info;
     }
 
+    [[nodiscard]] std::size_t working_bytes(const ImageInfo& info) const noexcept override {
+        return std::size_t{info.shape.width} * info.shape.height + Codec::working_bytes(info);  // indices
+    }
+
     void decode(ByteView data, const ImageInfo& info, const DecodeOptions& options, ImageView out) const override {
         const bmp::Header header = bmp::read_header(data);
         const StoredRows rows(data, header);

@@ -25,6 +25,9 @@ std::int64_t Parameters::integer(std::string_view key, std::int64_t fallback) co
     return number;
 }
 
+// Codecs that go row by row, or tile by tile, hold a few rows.
+std::size_t Codec::working_bytes(const ImageInfo& info) const noexcept { return 64 * info.shape.row_bytes(); }
+
 PixelShape Codec::decoded_shape(const ImageInfo& info, const DecodeOptions& options) const {
     PixelShape shape = info.shape;
     shape.width = (shape.width + options.scale - 1) / options.scale;

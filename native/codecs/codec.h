@@ -81,6 +81,10 @@ class Codec {
     /// Whether this scale can be decoded directly.
     [[nodiscard]] virtual bool can_scale(std::uint32_t scale) const noexcept { return scale == 1; }
 
+    /// Bytes that a decode takes beside `data` and `out`, at most; a few hundred KB of tables left aside. An `info` of
+    /// no variant counts as the one that takes most.
+    [[nodiscard]] virtual std::size_t working_bytes(const ImageInfo& info) const noexcept;
+
     /// Decodes into `out`, whose shape is the region's (or the whole image's) and has been checked, as the
     /// options have been: the region is inside the image, the scale is one `can_scale` accepts, `orient` is
     /// false.

@@ -49,6 +49,11 @@ class PngCodec final : public Codec {
         return info;
     }
 
+    // All rows are inflated at once, out of the pieces of the file joined to one.
+    [[nodiscard]] std::size_t working_bytes(const ImageInfo& info) const noexcept override {
+        return 2 * (info.shape.bytes() + info.shape.height) + Codec::working_bytes(info);
+    }
+
     void decode(ByteView data, const ImageInfo&, const DecodeOptions& options, ImageView out) const override {
         png::decode(png::read_chunks(data, options.verify), options, out);
     }

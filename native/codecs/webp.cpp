@@ -223,6 +223,12 @@ class WebpCodec final : public Codec {
         return info;
     }
 
+    // Lossless images are held as 32-bit pixels, and a window that is wider than the region is cut out of a copy.
+    [[nodiscard]] std::size_t working_bytes(const ImageInfo& info) const noexcept override {
+        const std::size_t pixels = std::size_t{info.shape.width} * info.shape.height;
+        return 5 * pixels + info.shape.bytes() + Codec::working_bytes(info);
+    }
+
     void decode(ByteView data, const ImageInfo& info, const DecodeOptions& options, ImageView out) const override {
         const PixelShape whole = decoded_shape(info, options);
         const Region wanted = options.region.value_or(Region{0, 0, whole.height, whole.width});

@@ -36,8 +36,10 @@ Error within(const Error& error, const std::string& place) {
 
 const Codec& codec_of(ByteView data) {
     if (const Codec* codec = sniff_codec(data)) return *codec;
-    throw Error(ErrorCode::unknown_format, "the content is of no known image format", "byte 0",
-                "remove the file from the folder, or convert it");
+    throw Error(
+        ErrorCode::unknown_format, "the content is of no image format that a loader decodes", "byte 0",
+        "remove the file from the folder, or build a dataset of it: `penstock build` also takes what is decoded "
+        "in Python, such as TIFF");
 }
 
 void copy_encoded(ByteView data, BatchField& field, std::size_t position) {
@@ -208,7 +210,9 @@ void SampleDecoder::decode_field(const Encoded& data, const Draw& draw, const Ta
     const std::uint32_t scale = may_shrink ? best_scale(*data.codec, program.max_scale(draw)) : 1;
     const DecodePlan plan = plan_field(data, draw, scale);
     const Slot slot = slot_for(data, draw, plan.shape, target);
+    const std::size_t beside = data.codec->working_bytes(plan.info) + kThreadBytes;
     if (program.copies(draw, plan.shape, slot)) {
+        (void)scratch.pixels.room(1, beside);
         auto* out = static_cast<std::uint8_t*>(slot.data);
         decode_image(*data.codec, data.data, plan, {out, plan.shape.row_bytes(), plan.shape});
         return;
@@ -216,7 +220,8 @@ void SampleDecoder::decode_field(const Encoded& data, const Draw& draw, const Ta
     const bool greys = slot.channels == 1 && plan.shape.channels >= 3;
     PixelShape grey = plan.shape;
     grey.channels = 1;
-    std::uint8_t* room = scratch.pixels.room(plan.shape.bytes() + (greys ? grey.bytes() : 0));
+    std::uint8_t* room = scratch.pixels.room(plan.shape.bytes() + (greys ? grey.bytes() : 0),
+                                             beside + program.working_bytes(draw, plan.shape));
     ImageView pixels{room, plan.shape.row_bytes(), plan.shape};
     decode_image(*data.codec, data.data, plan, pixels);
     if (greys) {

@@ -28,6 +28,9 @@ struct SampleOptions {
     std::uint64_t max_pixels = std::uint64_t{1} << 28;
 };
 
+/// Tables of a codec and rows of the transforms, which each thread has beside all else.
+inline constexpr std::size_t kThreadBytes = std::size_t{512} << 10;
+
 /// Working memory of one decoding thread.
 struct DecoderScratch {
     explicit DecoderScratch(MemoryAccount& memory) : pixels(memory) {}

@@ -16,19 +16,21 @@ class Scratch {
   public:
     explicit Scratch(MemoryAccount& memory) : memory_(memory) {}
 
-    /// At least `bytes`, of any content. Waits for other threads if the account is short; throws `too_large` if it is
-    /// too small for this alone, `cancelled` if the pipeline closes meanwhile.
-    [[nodiscard]] std::uint8_t* room(std::size_t bytes) {
-        if (block_ && block_->size() >= bytes) return block_->data();
-        if (bytes > memory_.limit_bytes()) {
+    /// At least `bytes`, of any content; `beside` are what the codec and the transforms take themselves meanwhile,
+    /// which is only accounted for. Waits for other threads if the account is short; throws `too_large` if it is too
+    /// small for this alone, `cancelled` if the pipeline closes meanwhile.
+    [[nodiscard]] std::uint8_t* room(std::size_t bytes, std::size_t beside) {
+        const std::size_t wanted = bytes + beside;
+        if (block_ && block_->size() >= bytes && lease_.bytes() >= block_->size() + beside) return block_->data();
+        if (wanted > memory_.limit_bytes()) {
             throw Error(ErrorCode::too_large,
-                        "decoding takes " + std::to_string(bytes) + " bytes, more than the " +
+                        "decoding takes " + std::to_string(wanted) + " bytes, more than the " +
                             std::to_string(memory_.limit_bytes()) + " bytes that the loader has for it",
                         "memory", "give the loader more memory, or fewer threads");
         }
         free();
-        if (!memory_.acquire(bytes)) throw Error(ErrorCode::cancelled, "the loader was closed", "memory", "");
-        lease_ = MemoryLease(memory_, bytes);
+        if (!memory_.acquire(wanted)) throw Error(ErrorCode::cancelled, "the loader was closed", "memory", "");
+        lease_ = MemoryLease(memory_, wanted);
         block_.emplace(bytes, pool_);
         return block_->data();
     }

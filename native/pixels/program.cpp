@@ -242,6 +242,17 @@ void TransformProgram::apply(ConstImageView decoded, const Draw& draw, const Slo
     for (std::uint32_t y = 0; y < size.height; ++y) finisher.row(own.row(y), y);
 }
 
+std::size_t TransformProgram::working_bytes(const Draw& draw, PixelShape decoded) const noexcept {
+    std::size_t largest = 0;
+    for (std::size_t i = 0; i < last_step(draw); ++i) {
+        if (!draw.steps[i].recolors) {
+            largest = std::max(largest, with_size(decoded, draw.steps[i].stage.output()).bytes());
+        }
+    }
+    const bool prepares = narrows_ || !remap_.empty();
+    return 2 * largest + (prepares ? decoded.bytes() : 0);
+}
+
 std::size_t TransformProgram::last_step(const Draw& draw) const noexcept {
     std::size_t last = draw.num_steps - 1u;
     // Masks have no colours to change.

@@ -74,6 +74,9 @@ class TransformProgram {
     void apply(ConstImageView decoded, const Draw& draw, const Slot& out, TransformScratch& scratch,
                std::uint32_t scale = 1) const;
 
+    /// Bytes of images between the passes of `apply`, which `scratch` will hold.
+    [[nodiscard]] std::size_t working_bytes(const Draw& draw, PixelShape decoded) const noexcept;
+
     /// Moves boxes (left, top, right, bottom, in pixels of the source) along, and clips them to the image at every
     /// crop, as torchvision does. A box cut away is left with no area; whether to drop it is the caller's choice.
     void apply_boxes(const Draw& draw, std::span<float> boxes) const;

@@ -27,8 +27,15 @@ class Demand:
     """Of one sample of a batch; None if only decoding will tell."""
     largest_read_bytes: int
     largest_pixel_bytes: int | None
+    working_bytes: int = 0
+    """Of codec and transforms, for one sample: beside its encoded bytes and its pixels."""
     open_bytes: int = 0
     """Of encoded samples that a window reads before their batches."""
+
+    @property
+    def scratch_bytes(self) -> int | None:
+        """Of one thread; None if only a header will tell."""
+        return None if self.largest_pixel_bytes is None else self.largest_pixel_bytes + self.working_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +79,7 @@ def plan_budget(demand: Demand, memory: int) -> Budget:
     depth = depth_for(demand.batch_size)
     least_read = max(LEAST_READ_BYTES, demand.largest_read_bytes + READ_SLACK)
     most_read = max(least_read, MOST_READ_BYTES)
-    one_scratch = demand.largest_pixel_bytes
+    one_scratch = demand.scratch_bytes
     if memory == 0:
         scratch = (one_scratch if one_scratch is not None else UNKNOWN_PIXEL_BYTES) * demand.threads
         return Budget(most_read, scratch, batch_bytes, depth, demand.open_bytes)
@@ -95,8 +102,8 @@ def _grow(least: Budget, memory: int, demand: Demand, depth: int, most_read: int
     batch = least.batch_bytes
     extra_depth = min(depth - 1, 1, spare // batch) if batch else depth - 1
     spare -= extra_depth * batch
-    if demand.largest_pixel_bytes is not None:
-        scratch = min(spare, demand.largest_pixel_bytes * (demand.threads - 1))
+    if demand.scratch_bytes is not None:
+        scratch = min(spare, demand.scratch_bytes * (demand.threads - 1))
     else:
         scratch = min(spare // 2, UNKNOWN_PIXEL_BYTES * demand.threads)
     spare -= scratch

@@ -56,6 +56,7 @@ def open_dataset(path: str | os.PathLike[str], fields: Sequence[str] | None = No
         split_names=split_names,
         sizes=_record_sizes(locations) if blocks is None else blocks.sizes_at(None),
         largest_pixel_bytes=max(int(_pixel_bytes(found).max()) for found in locations),
+        working_bytes=max(_working_bytes(found) for found in locations),
         fingerprint=dataset.fingerprint,
         lanes=dataset.manifest.lanes,
         window=_planned_window(dataset) or (None if blocks is None else blocks.window()),
@@ -121,6 +122,21 @@ def _codec_of(format: str) -> Codec:
 def _pixel_bytes(found: Locations) -> npt.NDArray[np.int64]:
     samples = found.width.astype(np.int64) * found.height * np.maximum(found.channels, 3)
     return np.asarray(samples * np.where(found.bits > 8, 2, 1))
+
+
+def _working_bytes(found: Locations) -> int:
+    """Of the largest image of each format, were it as wide as the widest."""
+    pixels, most = _pixel_bytes(found), 0
+    for number, format in enumerate(found.formats):
+        chosen = np.flatnonzero(found.format == number)
+        if len(chosen) == 0:
+            continue
+        largest = chosen[np.argmax(pixels[chosen])]
+        width = int(found.width[chosen].max())
+        height = -(-int(found.width[largest]) * int(found.height[largest]) // width)
+        shape = (height, width, int(found.channels[largest]), int(found.bits[largest]))
+        most = max(most, _native.working_bytes(_codec_of(format), *shape))
+    return most
 
 
 def _record_sizes(locations: Sequence[Locations]) -> npt.NDArray[np.int64]:

@@ -321,6 +321,7 @@ class Loader:
             self._sample_bytes(),
             samples.largest_read_bytes,
             samples.largest_pixel_bytes,
+            samples.working_bytes + self._between_bytes(),
             open_bytes(self._share(), sizes, depth_for(self.batch_size)),
         )
         budget = plan_budget(demand, given)
@@ -356,6 +357,10 @@ class Loader:
         item_bytes = np.dtype(program.output_type or np.uint16).itemsize
         masks = 2 * (len(self._samples.image_fields) - 1)
         return height * width * (channels * item_bytes + masks)
+
+    def _between_bytes(self) -> int:
+        """What transforms hold between their passes, where there is more than one."""
+        return (self._samples.largest_pixel_bytes or 0) if len(self._chain.native) > 1 else 0
 
     def _checked_fields(self, names: Sequence[str] | None) -> tuple[str, ...] | None:
         if names is None:

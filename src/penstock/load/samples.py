@@ -40,6 +40,8 @@ class Samples:
     """Encoded bytes of each sample: what it takes to keep it."""
     largest_pixel_bytes: int | None
     """Of one decoded sample; None if only its header will tell."""
+    working_bytes: int = 0
+    """What a decode takes beside the encoded and the decoded sample, at most."""
     lists: Mapping[str, ListColumn] = field(default_factory=dict)
     """Texts, lists and boxes: handed out as a list with an item a sample."""
     fingerprint: str = ""

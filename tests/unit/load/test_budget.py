@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import penstock
 from penstock import ArgumentError, Loader
+from penstock.build import build
 from penstock.load.budget import Budget, Demand, plan_budget
 from penstock.transforms import CenterCrop
 
@@ -91,3 +97,42 @@ def test_ranks_of_a_node_share_its_memory_and_threads(folder: Path, monkeypatch:
     alone = budget()
     monkeypatch.setenv("LOCAL_WORLD_SIZE", "4")
     assert budget().working_bytes <= 10 * MIB < alone.working_bytes
+
+
+PEAK = """
+import json, sys
+from pathlib import Path
+from penstock import Loader
+from penstock.transforms import RandomResizedCrop
+
+def status(name):
+    line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith(name))
+    return int(line.split()[1]) * 1024
+
+with Loader(sys.argv[1], batch_size=2, memory=0, threads=2, transform=[RandomResizedCrop(64)]) as loader:
+    before = status("VmRSS:")  # after imports and the index
+    for _ in range(3):
+        for batch in loader:
+            pass
+    stats = loader.stats()
+found = {name: stats[name] for name in ("peak_memory_bytes", "working_bytes")}
+print(json.dumps({"grown": status("VmHWM:") - before, **found}))
+"""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("format", ["png", "jpeg:progressive", "webp:lossless", "weir:fast"])
+def test_working_memory_covers_what_codecs_take_themselves(tmp_path: Path, format: str) -> None:
+    (tmp_path / "images").mkdir()
+    for number, height in enumerate((1500, 1400, 1300, 1500, 1400, 1300)):
+        pixels = np.random.default_rng(number).integers(0, 256, (height, 2000, 3), np.uint8)
+        (tmp_path / "images" / f"{number}.png").write_bytes(penstock.encode(pixels, "png"))
+    build(tmp_path / "images", tmp_path / "data.pen", mix=f"{format}=1")
+
+    done = subprocess.run(
+        [sys.executable, "-c", PEAK, str(tmp_path / "data.pen")], capture_output=True, text=True, check=True
+    )
+    found = json.loads(done.stdout)
+
+    assert found["peak_memory_bytes"] <= found["working_bytes"]
+    assert found["grown"] <= found["working_bytes"] + 32 * MIB  # stacks, and what the allocator keeps
