@@ -1,4 +1,4 @@
-"""The same batches without PyTorch: NumPy arrays, which JAX takes as they are.
+"""The same batches without PyTorch: NumPy arrays.
 
 python -m examples.numpy_loop FOLDER|DATASET
 """
@@ -18,7 +18,7 @@ def main(path: str) -> tuple[float, float]:
     total, squares, count = 0.0, 0.0, 0
     with penstock.Loader(path, batch_size=64, shuffle=False, transform=[Resize(72), CenterCrop(64)]) as loader:
         for batch in loader:
-            pixels = batch["image"].astype(np.float64) / 255  # with JAX: jax.numpy.asarray(batch["image"])
+            pixels = batch["image"].astype(np.float64) / 255
             total += pixels.sum()
             squares += np.square(pixels).sum()
             count += pixels.size

@@ -42,6 +42,16 @@ def test_numpy_loop(photos: Path) -> None:
     assert 0.01 < deviation < 0.5
 
 
+@pytest.mark.skipif(find_spec("jax") is None, reason="jax is not installed")
+@pytest.mark.filterwarnings("ignore")  # JAX looks for accelerators, and for its own threads at a fork
+def test_jax_loop(photos: Path) -> None:
+    from examples.jax_loop import main
+
+    losses = main(str(photos))
+    assert len(losses) == 20
+    assert losses[-1] < 0.9 * losses[0]
+
+
 @pytest.mark.skipif(find_spec("pytorch_lightning") is None, reason="pytorch-lightning is not installed")
 @pytest.mark.filterwarnings("ignore")  # Lightning warns about its own dependencies
 def test_lightning_loop(photos: Path) -> None:
