@@ -229,6 +229,11 @@ def check_images(pool: ThreadPool, files: SourceFiles, columns: tuple[tuple[Anno
 
 def pixel_hash(pixels: penstock.types.Pixels) -> bytes: ...
 
+def working_bytes(codec: str, height: int, width: int, channels: int, bits: int) -> int:
+    """
+    What a thread takes to decode such an image, beside its bytes and its pixels.
+    """
+
 class Caching(enum.Enum):
     SYSTEM = 0
 
