@@ -99,6 +99,14 @@ def test_held_batches_stay_as_they_were(folder: Path, pixels: Pixels) -> None:
     assert all((batch["image"] == pixels[batch["id"]]).all() for batch in batches)
 
 
+def test_arrays_are_handed_on_without_a_copy(folder: Path) -> None:
+    with Loader(folder, batch_size=3) as loader:
+        image = next(iter(loader))["image"]
+
+    assert image.base is not None
+    assert np.shares_memory(np.from_dlpack(image), image)
+
+
 def test_order_without_shuffling_is_that_of_the_ids(folder: Path) -> None:
     with Loader(folder, batch_size=16, shuffle=False) as loader:
         assert np.concatenate([batch["id"] for batch in loader]).tolist() == list(range(COUNT))
