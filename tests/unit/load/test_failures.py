@@ -10,7 +10,8 @@ from time import perf_counter, sleep
 import numpy as np
 import pytest
 
-from penstock import CodecError, Loader, PenstockError, StorageError
+from penstock import ArgumentError, CodecError, Loader, PenstockError, StorageError
+from penstock.load.dataset import _codec_of
 from tests.unit.load.conftest import COUNT
 
 BROKEN = 12
@@ -96,6 +97,16 @@ def test_too_many_errors_raise_whatever_the_policy(folder: Path, tmp_path: Path)
 
     with Loader(copy, on_error="skip", max_errors=4) as loader, pytest.raises(PenstockError, match="5 samples failed"):
         list(loader)
+
+
+def test_what_only_python_decodes_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "scan.png").write_bytes(b"II*\0" + bytes(60))
+    with Loader(tmp_path) as loader, pytest.raises(CodecError, match="no image format that a loader decodes") as caught:
+        list(loader)
+    assert "penstock build" in caught.value.fix
+    with pytest.raises(ArgumentError, match="decoded in Python") as refused:
+        _codec_of("tiff")
+    assert "penstock build --mix" in refused.value.fix
 
 
 def test_a_file_deleted_under_way_is_a_storage_error(folder: Path, tmp_path: Path) -> None:
