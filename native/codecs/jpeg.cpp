@@ -31,13 +31,8 @@ class JpegCodec final : public Codec {
         return scale == 1 || scale == 2 || scale == 4 || scale == 8;
     }
 
-    // A progressive file's coefficients are all there before the first pixel is: 16 bits each, in whole MCUs.
     [[nodiscard]] std::size_t working_bytes(const ImageInfo& info) const noexcept override {
-        const std::size_t rows = Codec::working_bytes(info);
-        if (info.variant == "baseline") return rows;
-        const std::size_t components = info.shape.channels == 1 ? 1 : info.color == "rgb" ? 3 : 4;
-        const auto padded = [](std::uint32_t side) { return (std::size_t{side} + 31) / 32 * 32; };
-        return 2 * components * padded(info.shape.width) * padded(info.shape.height) + rows;
+        return jpeg::working_bytes(info);
     }
 
     void decode(ByteView data, const ImageInfo& info, const DecodeOptions& options, ImageView out) const override {

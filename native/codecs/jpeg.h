@@ -13,6 +13,9 @@ namespace penstock::jpeg {
 /// between versions of the library.
 enum class Scans : std::uint8_t { all, any };
 
+/// As `Codec::working_bytes`.
+[[nodiscard]] std::size_t working_bytes(const ImageInfo& info) noexcept;
+
 /// As `Codec::decode`. Regions and scales give exactly the pixels that the full decode (at that scale) has there.
 void decode(ByteView data, const ImageInfo& seen, const DecodeOptions& options, Scans scans, ImageView out);
 

@@ -23,6 +23,8 @@ class PjpegCodec final : public Codec {
         return scale == 1 || scale == 2 || scale == 4 || scale == 8;
     }
 
+    std::size_t working_bytes(const ImageInfo& info) const noexcept override { return jpeg::working_bytes(info); }
+
     void decode(ByteView data, const ImageInfo& info, const DecodeOptions& options, ImageView out) const override {
         jpeg::decode(data, info, options, jpeg::Scans::any, out);
     }

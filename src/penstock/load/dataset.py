@@ -135,7 +135,7 @@ def _working_bytes(found: Locations) -> int:
         width = int(found.width[chosen].max())
         height = -(-int(found.width[largest]) * int(found.height[largest]) // width)
         shape = (height, width, int(found.channels[largest]), int(found.bits[largest]))
-        most = max(most, _native.working_bytes(_codec_of(format), *shape))
+        most = max(most, _native.working_bytes(_codec_of(format)[0], *shape))
     return most
 
 
