@@ -41,8 +41,8 @@ RULES = (
         ("native/CMakeLists.txt", "native/base/*", "native/*_neon*", "native/codecs/weir*", "scripts/arm64.py"),
         (ARM64,),
     ),
-    Rule(("native/engine/*", "src/penstock/load/*"), ("tests/stress", "tests/unit/engine")),
-    Rule(("src/penstock/order/*",), ("tests/stress/test_promises.py",)),
+    Rule(("native/engine/*", "src/penstock/load/*"), ("tests/stress", "tests/unit/engine", "tests/unit/load")),
+    Rule(("src/penstock/order/*",), ("tests/stress/test_promises.py", "tests/unit/load")),
     Rule(
         ("src/penstock/kernels/*", "src/penstock/torch/*", "scripts/kernels.py"),
         ("tests/unit/kernels", "tests/unit/torch"),

@@ -268,6 +268,7 @@ void register_batch(nb::module_& module) {
              "(position, id, code, what, where, fix, errno) of every sample that failed since it was last asked.")
         .def("drop", &Batch::drop, nb::arg("positions"), "Takes samples out; those behind move up.")
         .def_prop_ro("num_hits", &Batch::num_hits)
+        .def_prop_ro("num_read", &Batch::num_read)
         .def("cancel", &Batch::cancel, "Nobody wants it any more.");
 }
 

@@ -132,6 +132,9 @@ class Batch {
     /// How many of its samples were in memory when it was submitted.
     [[nodiscard]] std::size_t num_hits() const noexcept { return num_hits_; }
     void set_num_hits(std::size_t count) noexcept { num_hits_ = count; }
+    /// How many samples were read with it, for itself or for later batches.
+    [[nodiscard]] std::size_t num_read() const noexcept { return num_read_; }
+    void add_num_read(std::size_t count) noexcept { num_read_ += count; }
 
     /// Nobody wants it any more: what has not begun is left out.
     void cancel() noexcept { cancelled_.store(true, std::memory_order_relaxed); }
@@ -150,6 +153,7 @@ class Batch {
     const std::uint64_t number_;
     std::vector<std::unique_ptr<BatchField>> fields_;
     std::size_t num_hits_ = 0;
+    std::size_t num_read_ = 0;
     std::atomic<std::size_t> num_open_;
     std::atomic<bool> cancelled_{false};
     std::mutex mutex_;

@@ -175,6 +175,7 @@ struct Pipeline::State {
                 wanted.push_back(id);
             }
         }
+        batch->add_num_read(wanted.size() + in_blocks.size());
         for (Fetch& next : plan_blocks_ahead(batch, table, std::move(in_blocks))) reading.push(std::move(next));
         for (Fetch& next : plan_ahead(batch, table, wanted, grid())) reading.push(std::move(next));
     }
@@ -204,6 +205,7 @@ struct Pipeline::State {
             }
         }
         num_hits.fetch_add(hits, std::memory_order_relaxed);
+        batch->add_num_read(missing.size());
         fetch(batch, missing);
         return hits;
     }

@@ -368,6 +368,9 @@ class Batch:
     @property
     def num_hits(self) -> int: ...
 
+    @property
+    def num_read(self) -> int: ...
+
     def cancel(self) -> None:
         """Nobody wants it any more."""
 

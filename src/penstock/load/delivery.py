@@ -37,6 +37,8 @@ class Progress:
     """Samples of each batch that were in memory, of the epoch under way or the last one."""
     bytes_saved: int = 0
     """Encoded bytes of the samples handed out that their fidelity did not need."""
+    refill_bytes: int = 0
+    """What was read that would have been in memory, had the cache not been restarted."""
     run_seconds: float = 0.0
     """From asking for the first batch to the last one handed out, over the epochs."""
 
@@ -54,6 +56,8 @@ class EpochPart:
     """Moves boxes as it moves pixels; None leaves them."""
     fidelity: int | None = None
     """Scans of what is stored in blocks; None is all."""
+    draws_anew: bool = False
+    """Batches are drawn from what was read for any of them: a hit is a sample more than a batch reads."""
 
 
 def keeping_of(traffic: Traffic, batch: int) -> npt.NDArray[np.uint8]:
@@ -94,6 +98,7 @@ class Delivery(Iterator[BatchDict]):
         self._num_submitted = 0
         self._num_taken = 0
         self._since = perf_counter()
+        self._draws_anew = part.draws_anew
         progress.hits.clear()
         self._submit()
 
@@ -113,7 +118,8 @@ class Delivery(Iterator[BatchDict]):
             raise
         self._num_taken += 1
         self.delivered = self.batches.edge(self._num_taken)
-        self._progress.hits.append(batch.num_hits)
+        self._progress.hits.append(max(0, len(ids) - batch.num_read) if self._draws_anew else batch.num_hits)
+        self._count_refills()
         self._account(found["id"], ended - began, ended)
         return found
 
@@ -191,6 +197,12 @@ class Delivery(Iterator[BatchDict]):
             failed = [Failure.of(failure) for failure in failures]
             self._log.add(failed)
         raise failed[0].error
+
+    def _count_refills(self) -> None:
+        if self._traffic is not None:
+            slots = self._traffic.slots(self._num_taken - 1)
+            ids = self._traffic.ids[slots][self._traffic.refills[slots]]
+            self._progress.refill_bytes += int(self._samples.sizes[ids].sum())
 
     def _account(self, ids: npt.NDArray[np.int64], waited: float, now: float) -> None:
         progress = self._progress

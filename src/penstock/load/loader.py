@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from penstock import _native
 from penstock.errors import ArgumentError, PenstockError
@@ -16,7 +17,8 @@ from penstock.load.budget import Budget, Demand, depth_for, plan_budget, with_ca
 from penstock.load.delivery import BatchDict, Delivery, EpochPart, Progress
 from penstock.load.failures import FailureLog
 from penstock.load.fidelity import FidelityLike, as_fidelity
-from penstock.load.options import ErrorPolicy, ReadPolicy, check_count, take_foreign_keywords
+from penstock.load.liquid import check_liquid, open_liquid, order_of, passing_bytes, refuse_with_liquid
+from penstock.load.options import OWN_CACHES, ErrorPolicy, ReadPolicy, check_count, take_foreign_keywords
 from penstock.load.process import FORKED, explained, refuse_worker
 from penstock.load.resources import choose_resources
 from penstock.load.rest import Rest, stack
@@ -24,8 +26,8 @@ from penstock.load.samples import Ids, Samples, Subset
 from penstock.load.source import open_samples
 from penstock.load.stats import stats_of
 from penstock.load.windows import WindowLike, as_window, open_bytes, window_stats
-from penstock.order import MOST_LANES, WINDOW_LANES, Batches, Order, Share, State, Window
-from penstock.order.caches import Cache, Traffic, open_cache
+from penstock.order import MOST_LANES, WINDOW_LANES, Batches, LiquidOrder, Order, Share, State, Window
+from penstock.order.caches import Cache, LiquidCache, Traffic, open_cache
 from penstock.transforms import split as split_transforms
 from penstock.transforms.apply import Transforms
 from penstock.types import OnProgress, no_progress
@@ -98,6 +100,7 @@ class Loader:
         self._delivery: Delivery | None = None
         self._delivered = 0
         self._cache: Cache | None = None
+        self._liquid: LiquidOrder | None = None
         self._measured: tuple[Order, dict[str, Any] | None] | None = None
         self._samples = open_samples(path, fields, on_progress)
         self._fidelity = as_fidelity(fidelity, self._samples)
@@ -112,6 +115,9 @@ class Loader:
         self._resources = choose_resources(memory, threads, cache, dataset_bytes)
         self._policy = ReadPolicy(self._resources.cache, verify, decode, channels, layout)
         self._rest = Rest(self._chain.rest, self._resources.threads) if self._chain.rest else None
+        if self._policy.cache == "liquid":
+            refuse_with_liquid(self._order, drop_last=drop_last)
+            self._order.places = self._samples.places
         self._budget = self._share_out()
         self._pipeline = self._open_pipeline()
 
@@ -172,7 +178,7 @@ class Loader:
     def set_epoch(self, epoch: int) -> None:
         """Let the next iteration be of this epoch. One that a loaded state stands in goes on where it is."""
         if self._next.epoch != epoch:
-            self._next = self._beginning(epoch)
+            self._next = replace(self._beginning(epoch), liquid=None)
 
     @property
     def fidelity(self) -> int | None:
@@ -194,8 +200,9 @@ class Loader:
     def load_state_dict(self, state: Mapping[str, object]) -> None:
         """Go on from a state: the next `iter()` gives the rest of its epoch, exactly once."""
         found = State.from_json(state)
+        check_liquid(found, is_liquid=self._policy.cache == "liquid")
         order = found.resume(self._order, self._samples.fingerprint)
-        order.places = self._samples.places if order.window is not None else None
+        order.places = self._samples.places if order.window is not None or found.liquid is not None else None
         order.blocks = None if self._samples.blocks is None else self._samples.blocks.of_sample
         self._abandon()
         another_window = order.window != self._order.window
@@ -230,8 +237,17 @@ class Loader:
         fidelity = self._fidelity.at(start.epoch)
         with explained():
             traffic = self._traffic(start, fidelity)
-            program = None if self._takes_encoded else self._chain.program()
-            part = EpochPart(self._order, start.epoch, self._batches(start.delivered), traffic, program, fidelity)
+            if isinstance(self._cache, LiquidCache):
+                self._liquid = order_of(self._cache, self._share())
+            part = EpochPart(
+                self._order,
+                start.epoch,
+                self._batches(start.delivered),
+                traffic,
+                program=None if self._takes_encoded else self._chain.program(),
+                fidelity=fidelity,
+                draws_anew=isinstance(self._cache, LiquidCache),
+            )
             self._delivery = Delivery(
                 self._pipeline, self._samples, part, self._budget.depth, self._log, self._progress
             )
@@ -242,13 +258,18 @@ class Loader:
 
     def _beginning(self, epoch: int) -> State:
         """Before the first sample of an epoch."""
-        return State.of(self._order, epoch, 0, self._samples.fingerprint, self._fidelity.at(epoch))
+        state = State.of(self._order, epoch, 0, self._samples.fingerprint, self._fidelity.at(epoch))
+        return replace(state, liquid=self._liquid)
 
     def _traffic(self, start: State, fidelity: int | None) -> Traffic | None:
         """What the cache does in the epoch that starts; None without a cache of our own."""
-        if self._budget.cache_bytes == 0 and not self._order.reads_runs:
+        is_liquid = self._policy.cache == "liquid"
+        if self._budget.cache_bytes == 0 and not self._order.reads_runs and not is_liquid:
             return None
-        if self._cache is None or fidelity != self._cached_fidelity:
+        if is_liquid and self._cache is None:
+            sizes = self._samples.sizes_at(self._fidelity.most())
+            self._cache = open_liquid(start, self._share(), sizes, self._budget.cache_bytes)
+        elif self._cache is None or (fidelity != self._cached_fidelity and not is_liquid):
             self._cache = self._cache_at(fidelity)
             self._cached_fidelity = fidelity
         traffic = self._cache.epoch(start.epoch, start.delivered)
@@ -295,7 +316,8 @@ class Loader:
         if self._delivered >= left.edge(left.num_batches):
             return self._beginning(self._delivery.epoch + 1)
         fingerprint, fidelity = self._samples.fingerprint, self._delivery.fidelity
-        return State.of(self._order, self._delivery.epoch, self._delivered, fingerprint, fidelity)
+        state = State.of(self._order, self._delivery.epoch, self._delivered, fingerprint, fidelity)
+        return replace(state, liquid=self._liquid)
 
     def _abandon(self) -> None:
         if self._delivery is not None:
@@ -322,12 +344,19 @@ class Loader:
             samples.largest_read_bytes,
             samples.largest_pixel_bytes,
             samples.working_bytes + self._between_bytes(),
-            open_bytes(self._share(), sizes, depth_for(self.batch_size)),
+            self._open_bytes(sizes),
         )
         budget = plan_budget(demand, given)
-        if self._policy.cache in ("rolling", "pinned"):
+        if self._policy.cache in OWN_CACHES:
             budget = with_cache(budget, given, float(sizes.mean()), self.batch_size)
         return budget
+
+    def _open_bytes(self, sizes: npt.NDArray[np.int64]) -> int:
+        """Of encoded samples that come into memory before their batches do."""
+        depth = depth_for(self.batch_size)
+        if self._policy.cache == "liquid":
+            return passing_bytes(sizes, depth * self.batch_size)
+        return open_bytes(self._share(), sizes, depth)
 
     def _open_pipeline(self) -> _native.Pipeline:
         budget, options = self._budget, self._policy.native()

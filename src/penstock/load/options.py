@@ -18,7 +18,10 @@ CACHES = {
     "none": _native.Caching.NONE,
     "rolling": _native.Caching.NONE,
     "pinned": _native.Caching.NONE,
+    "liquid": _native.Caching.NONE,
 }
+OWN_CACHES = ("rolling", "pinned", "liquid")
+"""Those that hold samples in the loader's own memory."""
 DECODES = ("exact", "approximate")
 POLICIES = ("raise", "skip", "replace")
 
@@ -67,7 +70,7 @@ class ReadPolicy:
     layout: str = "NHWC"
 
     def __post_init__(self) -> None:
-        check_cache(self.cache)
+        check_choice("cache", self.cache, CACHES)
         check_choice("verify", self.verify, VERIFY)
         check_choice("decode", self.decode, DECODES)
         check_choice("channels", self.channels, CHANNELS)
@@ -89,15 +92,6 @@ def check_choice(name: str, value: object, choices: Mapping[str, object] | tuple
     """Refuse a word that is not among the choices."""
     if value not in choices:
         raise ArgumentError(f"{name} is {value!r}", where=name, fix=f"choose among {', '.join(choices)}", code=100)
-
-
-def check_cache(value: str) -> None:
-    """Refuse an unknown cache; those that exist elsewhere in the design are named as such."""
-    if value == "liquid":
-        raise ArgumentError(
-            f"cache '{value}' is not in this version", where="cache", fix=f"choose among {', '.join(CACHES)}", code=100
-        )
-    check_choice("cache", value, CACHES)
 
 
 def check_count(name: str, value: object, least: int) -> None:

@@ -31,6 +31,7 @@ def stats_of(native: Mapping[str, Any], progress: Progress, log: FailureLog, bud
         "hits_per_batch": hits_of(progress.hits),
         "cache_bytes": native["cache_bytes"],
         "cache_limit_bytes": budget.cache_bytes,
+        "refill_bytes": progress.refill_bytes,
         "num_unkept": native["num_unkept"],
         "io": {
             "engine": native["io_engine"],

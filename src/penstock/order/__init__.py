@@ -5,7 +5,7 @@ from penstock.order.lanes import MOST_LANES, choose_lanes
 from penstock.order.ranks import Batches
 from penstock.order.schedule import Schedule, Stretch
 from penstock.order.share import Share
-from penstock.order.state import State
+from penstock.order.state import LiquidOrder, State
 from penstock.order.window import WINDOW_LANES, Window
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "WINDOW_LANES",
     "Batches",
     "EpochOrder",
+    "LiquidOrder",
     "Order",
     "Schedule",
     "Share",

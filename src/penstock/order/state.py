@@ -19,6 +19,17 @@ VERSION = 1
 
 
 @dataclass(frozen=True)
+class LiquidOrder:
+    """What the order of the `liquid` cache depends on beside the order that all others share."""
+
+    capacity_bytes: int
+    batch_size: int
+    world_size: int
+    since: int
+    """The epoch in which its buffers were filled."""
+
+
+@dataclass(frozen=True)
 class State:
     """An order, and how many samples of which epoch all ranks together have delivered."""
 
@@ -35,6 +46,8 @@ class State:
     """The fingerprint of the selected samples and their formats."""
     fidelity: int | None = None
     """Scans of the epoch, where images are stored with several fidelities; None is all of them."""
+    liquid: LiquidOrder | None = None
+    """Only of a loader with that cache; everything else loads at any capacity and batch."""
 
     @classmethod
     def of(cls, order: Order, epoch: int, delivered: int, dataset: str = "", fidelity: int | None = None) -> State:
@@ -54,7 +67,10 @@ class State:
 
     def to_json(self) -> dict[str, Json]:
         """Plain values, for `json.dumps`; a few hundred bytes."""
-        return {"version": VERSION, **asdict(self)}
+        members = asdict(self)
+        if self.liquid is None:
+            del members["liquid"]
+        return {"version": VERSION, **members}
 
     @classmethod
     def from_json(cls, values: Mapping[str, object]) -> State:
@@ -76,6 +92,7 @@ class State:
             dataset=saved.text("dataset"),
             selection=saved.text("selection"),
             fidelity=saved.integer("fidelity", minimum=1) if saved.members.get("fidelity") is not None else None,
+            liquid=_liquid(saved),
         )
         if state.delivered > state.num_samples:
             raise saved.refusal(f"{state.delivered} of {state.num_samples} samples are delivered", "delivered")
@@ -115,6 +132,18 @@ def _window(saved: Document) -> Window | None:
         return None
     window = saved.child("window")
     return Window(window.integer("run", minimum=1), window.integer("runs", minimum=1))
+
+
+def _liquid(saved: Document) -> LiquidOrder | None:
+    if saved.members.get("liquid") is None:
+        return None
+    liquid = saved.child("liquid")
+    return LiquidOrder(
+        capacity_bytes=liquid.integer("capacity_bytes"),
+        batch_size=liquid.integer("batch_size", minimum=1),
+        world_size=liquid.integer("world_size", minimum=1),
+        since=liquid.integer("since"),
+    )
 
 
 def _refusal(what: str, *, fix: str) -> ArgumentError:

@@ -96,11 +96,6 @@ def test_a_wrong_word_names_the_right_ones(folder: Path, name: str) -> None:
     assert "choose among" in caught.value.fix
 
 
-def test_caches_to_come_are_named_as_such(folder: Path) -> None:
-    with pytest.raises(ArgumentError, match="'liquid' is not in this version"):
-        Loader(folder, cache="liquid")
-
-
 @pytest.mark.parametrize(("name", "value"), [("batch_size", 0), ("threads", -1), ("batch_size", 2.5)])
 def test_wrong_numbers_are_refused(folder: Path, name: str, value: object) -> None:
     with pytest.raises(ArgumentError, match=name):

@@ -4,7 +4,8 @@ Each batch draws its part of every format from the buffer's current region, move
 next epoch's region, and frees the rest; a fixed number of fresh records is read, in the order of the disk. Fresh
 records enter before a batch is drawn: drawing first, as the paper's figure has it, runs out at the end of an epoch.
 
-The order depends on the capacity, and the last batches have little left to be drawn from. `rolling` has neither flaw.
+The order depends on the capacity, on batches and ranks, and on the epoch in which the buffers were filled; a state has
+all of it. The last batches have little left to be drawn from. `rolling` has neither flaw.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from penstock.errors import ArgumentError
 from penstock.order.caches.contract import Cache, Flags, Traffic, formats_by_id
 from penstock.order.permutation import Indices, order_of
 from penstock.order.random import Purpose, words
+from penstock.order.ranks import Batches
 from penstock.order.share import Share
 
 ATTEMPTS = 12
@@ -27,7 +29,8 @@ SPREAD = 4.0  # standard deviations of the resident bytes that are left free
 class LiquidCache(Cache):
     """Constant hits and reads per batch and format, from the second epoch on.
 
-    Every rank has buffers of its own, for the samples that the order's first epoch gives it.
+    Every rank has buffers of its own, for the samples that the order's first epoch gives it. Reads follow the order's
+    `places` on disk.
     """
 
     def __init__(self, share: Share, sizes: npt.NDArray[np.integer], capacity_bytes: int) -> None:
@@ -40,32 +43,60 @@ class LiquidCache(Cache):
             )
         self._share = share
         self._sizes = np.asarray(sizes, np.int64)
-        self._capacity_bytes = capacity_bytes
+        self.capacity_bytes = capacity_bytes
         order = share.order
-        mine = np.sort(order.epoch(0).take(range(share.rank, order.num_samples, share.world_size)))
+        mine = order.epoch(0).take(range(share.rank, order.num_samples, share.world_size))
+        mine = np.sort(mine) if order.places is None else mine[np.argsort(order.places[mine])]
         formats = formats_by_id(share, len(sizes))[mine]
         self._members = [mine[formats == number] for number in range(int(formats.max(initial=0)) + 1)]
         self._capacities = [0] * len(self._members)
         self._kept: list[Indices] = []
+        self._absent = np.zeros(len(sizes), bool)  # what should be in memory, and is not since a restart
         self._expected = -1
+        self.since = -1
+        """The epoch in which the buffers were filled."""
 
     def epoch(self, epoch: int, start: int = 0) -> Traffic:
-        """Draws, keeps and reads. The order of samples inside an epoch is the cache's own."""
-        if start:
-            raise ArgumentError(
-                f"the liquid cache cannot start at sample {start} of an epoch: its order depends on its capacity",
-                where="start",
-                fix='start at an epoch, or use cache="rolling"',
-                code=100,
-            )
-        starts = self._share.schedule(epoch).batches.starts()
+        """Draws, keeps and reads. The order of samples inside an epoch is the cache's own.
+
+        A `start` inside the epoch is for a cache that has drawn the epochs before it (`replay`).
+        """
+        batches = self._share.schedule(epoch).batches
         cold = epoch != self._expected
         if cold:
+            self.since = epoch
             self._capacities = self._affordable()
             self._kept = [members[:0] for members in self._members]
-        traffic, kept = self._run(epoch, starts, cold)
+        first = _batch_at(batches, start) if start else 0
+        if cold or start:
+            self._absent[:] = False
+        traffic, kept = self._run(epoch, batches.starts(), cold)
         self._kept, self._expected = kept, epoch + 1
-        return traffic
+        self._absent[:] = False  # what was read anew is there from now on
+        return self._rest(traffic, first) if first else traffic
+
+    def replay(self, since: int, epoch: int) -> None:
+        """Draw the epochs before `epoch` again, from `since` on: a restarted process goes on in their order.
+
+        Its memory is empty: what should be there counts as refills, and is read when it is due.
+        """
+        for earlier in range(since, epoch):
+            self.epoch(earlier)
+        self._absent[:] = False
+        if since < epoch:
+            self._absent[np.concatenate(self._kept)] = True
+
+    def _rest(self, traffic: Traffic, first: int) -> Traffic:
+        """The batches from `first` on, of which nothing is in memory."""
+        begin = int(traffic.starts[first])
+        ids, keeps, starts = traffic.ids[begin:], traffic.keeps[begin:], traffic.starts[first:] - begin
+        self._absent[traffic.ids[:begin][traffic.keeps[:begin]]] = True
+        assert traffic.ahead is not None
+        planned, planned_starts = traffic.ahead
+        come = np.zeros(len(self._sizes), bool)
+        come[planned[planned_starts[first] :]] = True
+        plan = _Plan(ids, keeps, planned[planned_starts[first] :], planned_starts[first:] - planned_starts[first])
+        return self._accounted(traffic.epoch, starts, plan, hits=np.zeros(len(ids), bool), missing=~come[ids])
 
     def _run(self, epoch: int, starts: Indices, cold: bool) -> tuple[Traffic, list[Indices]]:
         """One epoch; the next one's capacity shrinks in the rare case that this one's peak would not fit."""
@@ -78,7 +109,7 @@ class LiquidCache(Cache):
                 )
             ]
             traffic = self._traffic(epoch, starts, buffers)
-            if traffic.peak_bytes <= self._capacity_bytes:
+            if traffic.peak_bytes <= self.capacity_bytes:
                 return traffic, [np.sort(buffer.next_region) for buffer in buffers]
             shrink = 1 - (attempt + 1) / ATTEMPTS
             capacities = [int(capacity * shrink) for capacity in self._capacities]
@@ -97,26 +128,27 @@ class LiquidCache(Cache):
                 keeps.append(kept)
                 read.append(fresh)
                 num_read[batch + 1] += len(fresh)
-        return self._accounted(epoch, starts, _Steps(drawn, keeps, read, np.cumsum(num_read)))
-
-    def _accounted(self, epoch: int, starts: Indices, steps: _Steps) -> Traffic:
-        ids, keeps, reads = (_joined(steps.drawn), _joined(steps.keeps).astype(bool), _joined(steps.reads))
+        plan = _Plan(_joined(drawn), _joined(keeps).astype(bool), _joined(read), np.cumsum(num_read))
         resident = np.zeros(len(self._sizes), bool)
-        for kept in self._kept:
-            resident[kept] = True
-        hits = resident[ids]
-        before = int(self._sizes[ids[hits]].sum())
-        gained = np.concatenate([[0], np.cumsum(self._sizes[reads])])[steps.read_starts]
-        freed = np.concatenate([[0], np.cumsum(self._sizes[ids] * ~keeps)])[starts]
+        resident[_joined(self._kept)] = True
+        missing = self._absent[plan.ids]
+        return self._accounted(epoch, starts, plan, hits=resident[plan.ids] & ~missing, missing=missing)
+
+    def _accounted(self, epoch: int, starts: Indices, plan: _Plan, *, hits: Flags, missing: Flags) -> Traffic:
+        """What is missing in memory is read with the batch that uses it."""
+        reads, read_starts = plan.reads_with(np.flatnonzero(missing), starts)
+        before = int(self._sizes[plan.ids[hits]].sum())
+        gained = np.concatenate([[0], np.cumsum(self._sizes[reads])])[read_starts]
+        freed = np.concatenate([[0], np.cumsum(self._sizes[plan.ids] * ~plan.keeps)])[starts]
         return Traffic(
             epoch,
-            ids,
+            plan.ids,
             starts,
             hits,
-            keeps,
+            plan.keeps,
             resident_bytes=before + gained - freed,
-            refills=np.zeros(len(ids), bool),
-            ahead=(reads, steps.read_starts),
+            refills=missing,
+            ahead=(reads, read_starts),
         )
 
     def _affordable(self) -> list[int]:
@@ -124,22 +156,36 @@ class LiquidCache(Cache):
         mine = np.concatenate([*self._members, np.zeros(0, np.int64)])
         sizes = self._sizes[mine]
         total_bytes = int(sizes.sum())
-        if total_bytes <= self._capacity_bytes:
+        if total_bytes <= self.capacity_bytes:
             return [len(members) for members in self._members]
-        share = self._capacity_bytes / total_bytes
+        share = self.capacity_bytes / total_bytes
         deviation = float(sizes.std()) * (len(mine) * share * (1 - share)) ** 0.5
-        share = max(self._capacity_bytes - SPREAD * deviation, 0) / total_bytes
+        share = max(self.capacity_bytes - SPREAD * deviation, 0) / total_bytes
         return [int(len(members) * share) for members in self._members]
 
 
 @dataclass(frozen=True)
-class _Steps:
-    """What the buffers did, in turn: per batch, per format."""
+class _Plan:
+    """What the buffers do: samples slot by slot, and reads batch by batch."""
 
-    drawn: list[Indices]
-    keeps: list[Flags]
-    reads: list[Indices]
+    ids: Indices
+    keeps: Flags
+    reads: Indices
     read_starts: Indices
+
+    def reads_with(self, slots: Indices, starts: Indices) -> tuple[Indices, Indices]:
+        """The reads and, behind those of each batch, the samples of some of its slots."""
+        if not len(slots):
+            return self.reads, self.read_starts
+        batches = np.concatenate(
+            [
+                np.repeat(np.arange(len(starts) - 1), np.diff(self.read_starts)),
+                np.searchsorted(starts, slots, side="right") - 1,
+            ]
+        )
+        in_turn = np.argsort(batches, kind="stable")
+        counts = np.bincount(batches, minlength=len(starts) - 1)
+        return np.concatenate([self.reads, self.ids[slots]])[in_turn], np.concatenate([[0], np.cumsum(counts)])
 
 
 class _Buffer:
@@ -192,6 +238,19 @@ class _Buffer:
         at_end = np.ones(len(places), bool)
         at_end[places[places >= self._size] - self._size] = False
         self._current[places[places < self._size]] = self._current[self._size : self._size + len(places)][at_end]
+
+
+def _batch_at(batches: Batches, start: int) -> int:
+    """The batch that begins at a position of the epoch."""
+    number = start // (batches.batch_size * batches.world_size)
+    if number < batches.num_batches and batches.edge(number) == start:
+        return number
+    raise ArgumentError(
+        f"no batch begins at sample {start} of the epoch: the liquid cache's order depends on its batches",
+        where="start",
+        fix='start between batches of the same size, or use cache="rolling"',
+        code=100,
+    )
 
 
 def batch_shares(starts: Indices, counts: list[int]) -> npt.NDArray[np.int64]:
