@@ -106,7 +106,8 @@ class Loader:
         self._fidelity = as_fidelity(fidelity, self._samples)
         self._cached_fidelity: int | None = None
         selection = self._samples.select(split, subset)
-        self._order = _order_of(self._samples, selection, seed, shuffle, as_window(window, self._samples))
+        chosen, self._reading = as_window(window, self._samples)
+        self._order = _order_of(self._samples, selection, seed, shuffle, chosen)
         self._as_tuple = self._checked_fields(as_tuple)
         self._next = self._beginning(0)
         self._batches(0)  # refuses ranks that would get no sample
@@ -222,6 +223,7 @@ class Loader:
             native = self._pipeline.stats()
         found = stats_of(native, self._progress, self._log, self._budget)
         found["window"] = self._window_stats()
+        found["reading"] = self._reading
         found["fidelity"] = self.fidelity
         found["resources"] = asdict(self._resources)
         return found

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from penstock.load.options import check_count
+from penstock.load.pattern import measure_pattern
 from penstock.load.samples import Samples
 from penstock.order import Order, Share, Window
 from penstock.order.caches import Traffic, open_cache
@@ -17,13 +18,26 @@ from penstock.units import parse_bytes
 EPOCHS_LOOKED_AT = 3
 ROOM = 1.1  # for epochs that nobody looked at; what does not fit is read when its batch needs it
 
+AUTO = "auto"
+
 WindowLike = Window | int | str | None
 
 
-def as_window(window: WindowLike, samples: Samples) -> Window | None:
-    """Samples of a run, bytes of a run as text ("4MiB"), or a `Window`; None means what the dataset's plan says."""
-    if window is None:
-        return samples.window
+def as_window(window: WindowLike, samples: Samples) -> tuple[Window | None, dict[str, Any]]:
+    """The window that is meant, and what `stats()["reading"]` says of it.
+
+    Samples of a run, bytes of a run as text ("4MiB"), or a `Window`; None means what the dataset's plan says, "auto"
+    what the disk is measured to need.
+    """
+    if window == AUTO:
+        measured = measure_pattern(samples)
+        if measured is not None:
+            return measured.window, measured.as_stats()
+    found = samples.window if window is None or window == AUTO else _given(window, samples)
+    return found, {"pattern": "random" if found is None else "runs"}
+
+
+def _given(window: Window | int | str, samples: Samples) -> Window:
     if isinstance(window, str):
         run_bytes = parse_bytes(window, name="window")
         return Window(max(1, int(run_bytes // max(1.0, float(samples.sizes.mean())))))

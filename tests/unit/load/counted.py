@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from penstock.errors import ArgumentError
 from penstock.load.options import OWN_CACHES
 from penstock.order import Share
 from penstock.order.caches import Cache, Traffic, open_cache
-from penstock.transforms import RandomResizedCrop
+from penstock.transforms import RandomResizedCrop, Transform
 
 PAGE = 4096
 BATCH = 32
@@ -58,9 +59,16 @@ def run_epochs(loader: Loader, count: int) -> list[Epoch]:
     return epochs
 
 
-def memory_for(path: Path, part: float, world_size: int = 1, cache: str = "rolling") -> int:
+def memory_for(
+    path: Path,
+    part: float,
+    world_size: int = 1,
+    cache: str = "rolling",
+    batch_size: int = BATCH,
+    chain: Sequence[Transform] = CHAIN,
+) -> int:
     """What a loader needs so that its cache holds just a part of its rank's samples."""
-    with Loader(path, batch_size=BATCH, transform=CHAIN, threads=2, cache=cache, memory=0) as loader:
+    with Loader(path, batch_size=batch_size, transform=chain, threads=2, cache=cache, memory=0) as loader:
         wanted = int(loader.dataset.sizes.sum() * part / world_size)
         if cache not in OWN_CACHES:
             return 0

@@ -1,0 +1,47 @@
+"""How to read a dataset from a disk: record by record in any order, or runs of neighbours. Pure arithmetic.
+
+A disk that serves requests in no time loses nothing by a full permutation. One that seeks does, and a run of records
+costs it one request instead of many: a window trades some of the shuffling for that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+
+from penstock.order.window import Window
+
+WORTH_IT = 1.25  # so many times faster must runs be: a window shuffles less, and a little speed is no reason
+SEEKING_SHARE = 0.1  # of the time of a run that may go into its request
+MOST_RUN_BYTES = 16 << 20  # a run waits in memory, one a lane and format
+
+
+@dataclass(frozen=True, slots=True)
+class DiskRates:
+    """What a disk was measured to do: of large reads in a row, and of single requests all over it."""
+
+    bytes_per_second: float
+    reads_per_second: float
+
+    def records_per_second(self, record_bytes: float, run: int = 1) -> float:
+        """How many records it gives, `run` of them to a request.
+
+        >>> hdd = DiskRates(bytes_per_second=150e6, reads_per_second=120)
+        >>> round(hdd.records_per_second(100_000)), round(hdd.records_per_second(100_000, run=64))
+        (111, 1255)
+        """
+        return run / (1 / self.reads_per_second + run * record_bytes / self.bytes_per_second)
+
+
+def choose_window(disk: DiskRates, record_bytes: float, num_samples: int) -> Window | None:
+    """The window that a disk needs for records of this size on average; None where it can do without.
+
+    >>> choose_window(DiskRates(2e9, 200_000), 100_000, 50_000) is None
+    True
+    >>> choose_window(DiskRates(150e6, 120), 100_000, 50_000)
+    Window(run=113, runs=2)
+    """
+    wanted = ceil(disk.bytes_per_second / (disk.reads_per_second * record_bytes * SEEKING_SHARE / (1 - SEEKING_SHARE)))
+    run = max(1, min(wanted, int(MOST_RUN_BYTES // max(record_bytes, 1)), num_samples // 64))
+    gain = disk.records_per_second(record_bytes, run) / disk.records_per_second(record_bytes)
+    return Window(run) if run > 1 and gain >= WORTH_IT else None
