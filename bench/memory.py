@@ -1,0 +1,326 @@
+"""What does memory for a share of the dataset save, by policy, next to the page cache? Under real limits.
+
+python -m bench.memory [--parts reads,peers,rate,shuffle,ranks] [--limit 6000] [--peers DIR] [--record] [--minutes 10]
+
+reads    disk reads of an epoch, counted by the disk's control group, memory for 10, 30 and 70 % of the dataset
+peers    the same for torch's DataLoader and DALI: the page cache has what a memory limit leaves, as in (DL)² Fig 2
+rate     images a second on a disk of 100 MB/s with memory for 30 %, and how even the batches come
+shuffle  how random the delivered order is; 1 is a full permutation
+ranks    hits of 1, 2 and 8 processes that share memory for 30 %
+
+Every measurement is a process of its own under `penstock.limits`, and a line of bench/results/memory.jsonl. A line that
+the same commit has recorded is not measured again, so a run that was killed goes on. All of it takes about 8 minutes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bench.circumstances import commit_text
+from bench.corpus import files_of
+from bench.timing import RESULTS, arguments
+from penstock.build import build
+from penstock.errors import ArgumentError
+from penstock.limits import Completed, Limits, run
+from penstock.load import Loader
+from penstock.machine import cpu_model
+from penstock.transforms import RandomResizedCrop
+
+ROOT = Path(__file__).parents[1]
+LINES = RESULTS / "memory.jsonl"
+QUESTION = "What does memory for a share of the dataset save?"
+SIDE = 144  # raw records of 62 kB
+BATCH = 64
+CROP = 64
+DISK = 100e6
+SLACK = 32 << 20  # what a process holds for moments; without it the kernel kills at small shares
+COUNT_ONLY = 1e11  # a throttle that never bites, so that the group counts
+POLICIES = ("rolling", "pinned", "liquid", "none")
+PEERS = {"torch DataLoader + Pillow": ("torch_dataloader", "", "pil"), "DALI, CPU": ("dali", "dali", "")}
+PEER_COPIES = 5  # of the JPEGs, as files of their own
+
+
+class Lines:
+    """What is measured, once a commit."""
+
+    def __init__(self, *, record: bool, minutes: float) -> None:
+        self._record = record
+        self._commit = commit_text()
+        self._ends = time.monotonic() + minutes * 60
+        known = LINES.read_text().splitlines() if record and LINES.exists() else []
+        self._done = {self._key(line) for line in map(json.loads, known) if line["commit"] == self._commit}
+
+    def wants(self, part: str, **what: object) -> bool:
+        """Whether this is still to be measured, and there is time."""
+        return self._key({"part": part, **what}) not in self._done and time.monotonic() < self._ends
+
+    def add(self, part: str, what: dict[str, object], found: dict[str, object]) -> None:
+        """Print, and record if asked to."""
+        line = {"question": QUESTION, "part": part, **what, **found, "commit": self._commit, "cpu": cpu_model()}
+        line["date"] = datetime.now(timezone.utc).isoformat(timespec="seconds")
+        print(f"  {part}: {' '.join(map(str, what.values()))}: {_shown(found)}", flush=True)
+        if self._record:
+            with LINES.open("a") as file:
+                file.write(json.dumps(line, allow_nan=False) + "\n")
+
+    @staticmethod
+    def _key(line: dict[str, Any]) -> str:
+        return json.dumps({name: line.get(name) for name in ("part", "contender", "memory_share", "world_size")})
+
+
+def main() -> None:
+    """Run the parts."""
+    parser = arguments(QUESTION)
+    parser.set_defaults(limit=6000)
+    parser.add_argument("--parts", default="reads,peers,rate,shuffle,ranks")
+    parser.add_argument("--peers", type=Path, default=ROOT.parent / "peers", help="environments of peers")
+    parser.add_argument("--minutes", type=float, default=30, help="starts no measurement after this")
+    options = parser.parse_args()
+    lines = Lines(record=options.record, minutes=options.minutes)
+    with tempfile.TemporaryDirectory(prefix="penstock-memory-") as work:
+        for part in options.parts.split(","):
+            print(f"{part}:", flush=True)
+            if part == "peers":
+                measure_peers(lines, Path(work), options.peers, options.limit)
+            else:
+                dataset = make_dataset(Path(work), options.limit)
+                {"reads": measure_reads, "rate": measure_rate, "shuffle": measure_shuffle, "ranks": measure_ranks}[
+                    part
+                ](lines, dataset)
+
+
+def make_dataset(work: Path, count: int) -> Path:
+    """Raw records of one size, made once a run."""
+    path = work / "data.pen"
+    if not path.exists():
+        source = work / "images"
+        source.mkdir()
+        pixels = np.random.default_rng(0).integers(0, 256, (SIDE, SIDE, 3), np.uint8)
+        for number in range(count):
+            pixels[number % SIDE, number // SIDE % SIDE] = number % 256
+            (source / f"{number:06d}.ppm").write_bytes(b"P6 %d %d 255\n" % (SIDE, SIDE) + pixels.tobytes())
+        build(source, path, mix="raw=1")
+    return path
+
+
+def memory_for(dataset: Path, cache: str, share: float) -> int:
+    """The least memory with which a loader's cache holds a share of the dataset."""
+    with Loader(
+        dataset, batch_size=BATCH, threads=2, cache=cache, memory=0, transform=[RandomResizedCrop(CROP)]
+    ) as loader:
+        wanted = int(loader.dataset.sizes.sum() * share)
+        low, high = 0, 4 << 30
+        while low < high:
+            middle = (low + high) // 2
+            loader._resources = replace(loader._resources, memory_bytes=middle)
+            try:
+                is_enough = loader._share_out().cache_bytes >= wanted
+            except ArgumentError:  # less than what batches take
+                is_enough = False
+            low, high = (low, middle) if is_enough else (middle + 1, high)
+    return low
+
+
+def wish_for(dataset: Path, cache: str, share: float, **more: object) -> dict[str, object]:
+    """What `memory_epochs` loads."""
+    own = cache in ("rolling", "pinned", "liquid")
+    memory = memory_for(dataset, cache, share) if own else 0
+    return {
+        "path": str(dataset),
+        "cache": cache,
+        "memory": memory,
+        "batch_size": BATCH,
+        "threads": 2,
+        "crop": CROP,
+        "epochs": 3,
+        **more,
+    }
+
+
+def epochs_of(wish: dict[str, object], limits: Limits) -> tuple[Completed, list[dict[str, Any]]]:
+    """Run a loader of ours under limits."""
+    command = [sys.executable, "-m", "bench.memory_epochs", json.dumps(wish)]
+    done = run(command, limits, on=str(wish["path"]), quiet=True)
+    if done.exit_code != 0:
+        sys.exit(f"{wish}: ended with {done.exit_code}\n{done.stderr.decode()[-2000:]}")
+    return done, [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def measure_reads(lines: Lines, dataset: Path) -> None:
+    """Disk reads by policy and share of memory; `system` gets what the process holds and that share as its limit."""
+    for share in (0.1, 0.3, 0.7):
+        for cache in (*POLICIES, "system"):
+            if not lines.wants("reads", contender=cache, memory_share=share):
+                continue
+            wish = wish_for(dataset, cache, share)
+            limits = Limits(disk_bytes_per_second=COUNT_ONLY)
+            if cache == "system":
+                limits = page_cache_limits(wish, share, dataset)
+            done, epochs = epochs_of(wish, limits)
+            lines.add("reads", {"contender": cache, "memory_share": share}, reads_found(epochs, done))
+
+
+def page_cache_limits(wish: dict[str, object], share: float, dataset: Path) -> Limits:
+    """A memory limit that leaves the page cache a share of the dataset."""
+    _, free = epochs_of({**wish, "epochs": 1}, Limits(disk_bytes_per_second=COUNT_ONLY, memory_bytes=64 << 30))
+    held = int(free[-1]["held_bytes"] or 0)
+    return Limits(disk_bytes_per_second=COUNT_ONLY, memory_bytes=held + SLACK + int(dataset_bytes(dataset) * share))
+
+
+def dataset_bytes(dataset: Path) -> int:
+    return sum(path.stat().st_size for path in dataset.rglob("*.shard"))
+
+
+def reads_found(epochs: list[dict[str, Any]], done: Completed) -> dict[str, object]:
+    """Of the epochs after the first, next to all that there is to read: whole pages, each record's own."""
+    total = epochs[0]["bytes_read"]
+    by_disk = [epoch["disk_bytes"] / total for epoch in epochs[1:] if epoch["disk_bytes"] is not None]
+    return {
+        "read_share_by_disk": statistics.mean(by_disk) if by_disk else None,
+        "read_share": statistics.mean(epoch["bytes_read"] / total for epoch in epochs[1:]),
+        "num_samples": epochs[-1]["num_images"],
+        "means": done.means.as_dict(),
+        "peak_memory_bytes": epochs[-1]["peak_memory_bytes"],
+    }
+
+
+def measure_peers(lines: Lines, work: Path, peers: Path, limit: int) -> None:
+    """Loaders that leave it to the page cache, at a memory limit of what they hold and 30 or 70 % of the images."""
+    folder, total = copied_images(work / "jpegs", PEER_COPIES if limit >= 6000 else 1)
+    for name, (module, environment, variant) in PEERS.items():
+        python = peers / environment / "bin" / "python" if environment else Path(sys.executable)
+        if not python.exists():
+            print(f"  left out: {name} ({python} is missing; bench/README.md says how to make it)")
+            continue
+        command = [str(python), "-m", f"bench.peers.{module}", "--source", str(folder), "--batch-size", str(BATCH)]
+        command += ["--variant", variant] if variant else []
+        held = 0
+        for share in (0.3, 0.7):
+            if not lines.wants("peers", contender=name, memory_share=share):
+                continue
+            free = Limits(memory_bytes=64 << 30, disk_bytes_per_second=COUNT_ONLY)
+            held = held or int(peer_epochs(command, 1, free, folder)[-1]["held_bytes"])
+            limits = Limits(memory_bytes=held + SLACK + int(share * total), disk_bytes_per_second=COUNT_ONLY)
+            epochs = peer_epochs(command, 2, limits, folder)
+            reads = [epoch["disk_bytes"] / total for epoch in epochs if epoch["disk_bytes"] is not None]
+            found: dict[str, object] = {
+                "read_share_by_disk": statistics.mean(reads) if reads else None,
+                "held_bytes": held,
+            }
+            found["images_per_second"] = epochs[-1]["num_images"] / epochs[-1]["wall_seconds"]
+            lines.add("peers", {"contender": name, "memory_share": share}, found)
+
+
+def copied_images(folder: Path, copies: int) -> tuple[Path, int]:
+    """JPEGs as files of their own (links would share pages), none of them in the page cache."""
+    total = 0
+    for copy in range(copies):
+        place = folder / f"copy{copy}"
+        place.mkdir(parents=True)
+        for file in files_of("imagenet"):
+            data = file.read_bytes()
+            total += len(data)
+            with (place / file.name).open("wb") as out:
+                out.write(data)
+                out.flush()
+                os.fsync(out.fileno())
+                os.posix_fadvise(out.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+    return folder, total
+
+
+def peer_epochs(command: list[str], epochs: int, limits: Limits, folder: Path) -> list[dict[str, Any]]:
+    """Epochs of a peer after its first, under limits."""
+    driver = [sys.executable, "-m", "bench.peers.counting", str(epochs), "--", *command]
+    done = run(driver, limits, on=folder, quiet=True)
+    if done.exit_code != 0:
+        sys.exit(f"{command}: ended with {done.exit_code}\n{done.stderr.decode()[-2000:]}")
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def measure_rate(lines: Lines, dataset: Path) -> None:
+    """Throughput and spread of batch times on a slow disk."""
+    for cache in ("none", "rolling", "pinned", "liquid", "system"):
+        if not lines.wants("rate", contender=cache, memory_share=0.3):
+            continue
+        wish = wish_for(dataset, cache, 0.3)
+        limits = Limits(disk_bytes_per_second=DISK)
+        if cache == "system":
+            limits = Limits(page_cache_limits(wish, 0.3, dataset).memory_bytes, DISK)
+        done, epochs = epochs_of(wish, limits)
+        lines.add("rate", {"contender": cache, "memory_share": 0.3}, rate_found(epochs[1:], done))
+
+
+def rate_found(epochs: list[dict[str, Any]], done: Completed) -> dict[str, object]:
+    """Batch times in eights: single batches come as the readers' queue lets them."""
+    times = [
+        sum(chunk) / len(chunk) for epoch in epochs for chunk in _chunks(epoch["batch_seconds"], 8) if len(chunk) == 8
+    ]
+    mean = statistics.mean(times)
+    return {
+        "images_per_second": statistics.mean(epoch["num_images"] / epoch["wall_seconds"] for epoch in epochs),
+        "batch_seconds": {"mean": mean, "least": min(times), "most": max(times)},
+        "batch_variation": statistics.stdev(times) / mean,
+        "means": done.means.as_dict(),
+    }
+
+
+def _chunks(values: list[float], size: int) -> Iterator[list[float]]:
+    for begin in range(0, len(values), size):
+        yield values[begin : begin + size]
+
+
+def measure_shuffle(lines: Lines, dataset: Path) -> None:
+    """What was delivered, not what was planned."""
+    for cache, share in (("none", 0.0), ("rolling", 0.3), ("liquid", 0.7), ("liquid", 0.3), ("liquid", 0.1)):
+        if not lines.wants("shuffle", contender=cache, memory_share=share):
+            continue
+        _, epochs = epochs_of(wish_for(dataset, cache, share, quality=True), Limits(disk_bytes_per_second=COUNT_ONLY))
+        lines.add("shuffle", {"contender": cache, "memory_share": share}, epochs[-1]["quality"])
+
+
+def measure_ranks(lines: Lines, dataset: Path) -> None:
+    """Processes side by side; memory is the node's."""
+    for ranks in (1, 2, 8):
+        if not lines.wants("ranks", contender="rolling", memory_share=0.3, world_size=ranks):
+            continue
+        wish = wish_for(dataset, "rolling", 0.3, world_size=ranks)
+        wish["memory"] = ranks * memory_for(dataset, "rolling", 0.3 / ranks)
+        environment = {**os.environ, "LOCAL_WORLD_SIZE": str(ranks)}
+        running = [
+            subprocess.Popen(
+                [sys.executable, "-m", "bench.memory_epochs", json.dumps({**wish, "rank": rank})],
+                cwd=ROOT,
+                env=environment,
+                stdout=subprocess.PIPE,
+            )
+            for rank in range(ranks)
+        ]
+        last = [json.loads(process.communicate()[0].splitlines()[-1]) for process in running]
+        found: dict[str, object] = {
+            "hit_ratio": sum(epoch["hits"] for epoch in last) / sum(epoch["num_images"] for epoch in last),
+            "images_per_second": sum(epoch["num_images"] / epoch["wall_seconds"] for epoch in last),
+        }
+        lines.add("ranks", {"contender": "rolling", "memory_share": 0.3, "world_size": ranks}, found)
+
+
+def _shown(found: dict[str, object]) -> str:
+    return ", ".join(
+        f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}" for name, value in found.items()
+    )
+
+
+if __name__ == "__main__":
+    main()
