@@ -31,7 +31,7 @@ from penstock.transforms.named import named
 
 ROOT = Path(__file__).parents[2]
 BATCH_SIZE = 32
-WARM_SECONDS = 0.6  # what was read ahead before the throttle, and its first credit, are used up by then
+WARM_SECONDS, WARM_BATCHES = 0.2, 4  # what was read ahead before the throttle, and its first credit, are used up then
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ class Opened:
 
     def measure(self, seconds: float) -> Window:
         """The rate between two batches that are at least so many seconds apart."""
-        self._run(WARM_SECONDS)
+        self._run(WARM_SECONDS, WARM_BATCHES)
         before, cpu, busy = self.loader.stats(), _cpu_seconds(), busy_seconds()
         taken, num_images = self._run(seconds)
         after = self.loader.stats()
@@ -130,10 +130,11 @@ class Opened:
         while True:
             yield from self.loader
 
-    def _run(self, seconds: float) -> tuple[float, int]:
-        num_images, begin = 0, time.perf_counter()
-        while (taken := time.perf_counter() - begin) < seconds:
+    def _run(self, seconds: float, least_batches: int = 1) -> tuple[float, int]:
+        num_images, num_batches, begin = 0, 0, time.perf_counter()
+        while (taken := time.perf_counter() - begin) < seconds or num_batches < least_batches:
             num_images += len(next(self.batches)["id"])
+            num_batches += 1
         return taken, num_images
 
 
