@@ -20,10 +20,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from bench.circumstances import busy_seconds
 from penstock import Loader
+from penstock.bench.loader import LoaderBenchOptions, memory_for
 from penstock.limits import Limits
 from penstock.limits.cgroups import make_groups
 from penstock.limits.run import device_of
@@ -139,16 +138,10 @@ class Opened:
 
 
 def _open(path: str, transform: str, cache_bytes: int) -> Loader:
-    def loader(memory: int, cache: str) -> Loader:
-        return Loader(path, batch_size=BATCH_SIZE, transform=named(transform), memory=memory, cache=cache)
-
-    if cache_bytes == 0:
-        return loader(0, "none")
-    with loader(0, "none") as plain:
-        stats, sizes = plain.stats(), plain.dataset.sizes
-    # What batches under way keep before others have dropped theirs comes on top, as the loader's budget counts it.
-    under_way = 3 * BATCH_SIZE * float(np.mean(sizes))
-    return loader(int(stats["working_bytes"] + under_way) + cache_bytes, "rolling")
+    wanted = LoaderBenchOptions(transform, BATCH_SIZE, memory=0, cache_bytes=cache_bytes)
+    cache = "rolling" if cache_bytes else "none"
+    memory = memory_for(path, wanted)
+    return Loader(path, batch_size=BATCH_SIZE, transform=named(transform), memory=memory, cache=cache)
 
 
 def _cpu_seconds() -> float:

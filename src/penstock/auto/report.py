@@ -50,6 +50,7 @@ def _measured(decision: Decision, result: AutoResult, problem: Problem) -> Secti
     sentences = (
         f"Measured: {before:,.0f} images/s before, {after:,.0f} after.",
         f"Limits were held so: before {result.before.means}; after {result.after.means}.",
+        *_about_cache(decision),
     )
     return Section(
         "Before and after",
@@ -62,6 +63,16 @@ def _measured(decision: Decision, result: AutoResult, problem: Problem) -> Secti
             ),
         ),
     )
+
+
+def _about_cache(decision: Decision) -> list[str]:
+    if decision.cache_bytes == 0:
+        return []
+    size = bytes_text(decision.cache_bytes)
+    if decision.benches_cache:
+        kept = f"Both sides kept {size} in the loader's cache ({decision.plan.cache})"
+        return [f"{kept}; the epoch that filled it is not counted."]
+    return [f"Filling a cache of {size} takes longer than a bench may: without it both were slower than predicted."]
 
 
 def _utilisation(bench: EmulatedBench, problem: Problem, result: AutoResult) -> tuple[float, float, float]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import os
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from penstock.bench import EmulatedBench, LoaderBenchOptions, bench_under
 from penstock.build import Built, prepare
 from penstock.build.rules import read_rules
 from penstock.limits import NO_LIMITS, Limits
+from penstock.load.budget import Demand, plan_budget
 from penstock.plan import Goals, Plan, Row, make_plan, write_plan
 from penstock.profile import Profile
 from penstock.profile.measure import ProfileOptions, measure
@@ -23,6 +24,8 @@ MUCH_SECONDS, MUCH_BYTES = 600.0, 20 * 10**9
 """A build above either is asked about."""
 BENCH_SECONDS = 20.0
 """Of an epoch, at most, and of all epochs together about as much: small datasets take many."""
+FILL_SECONDS = 25.0
+"""Of the epoch that fills a cache, at most: with more, both sides are benched without it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,8 @@ class AutoOptions:
     compute_rate: float | None = None
     limits: Limits = NO_LIMITS
     formats: str = ""
+    cache_bytes: int | None = None
+    """For the loader's cache, on both sides. None: none, or what half of an emulated memory leaves for it."""
     seed: int = 0
 
 
@@ -52,6 +57,21 @@ class Decision:
     def is_worth_it(self) -> bool:
         """Whether the plan gains enough to build."""
         return self.plan.gain >= WORTH_BUILDING
+
+    @property
+    def cache_bytes(self) -> int:
+        """What the plan gives the loader's cache."""
+        return goals_of(self.options, self.profile).memory_bytes or 0
+
+    @property
+    def benches_cache(self) -> bool:
+        """Whether both sides can fill the planned cache in the time of a bench."""
+        count = self.profile.dataset.num_samples
+        cold = [
+            count / min(row.rates.decode, row.rates.load * (1 - row.rates.cached_share) or row.rates.decode)
+            for row in (self.plan.rows[0], self.plan.chosen)
+        ]
+        return self.cache_bytes > 0 and max(cold) <= FILL_SECONDS
 
     @property
     def is_much(self) -> bool:
@@ -102,7 +122,7 @@ def goals_of(options: AutoOptions, profile: Profile) -> Goals:
     limits = options.limits
     disk = limits.disk_bytes_per_second
     return Goals(
-        memory_bytes=0,  # both sides are benched past every cache: a disk that is read once in a while says nothing
+        memory_bytes=_cache_bytes(options, profile),
         compute_rate=options.compute_rate,
         cores=float(min(limits.cores, profile.cores)) if limits.cores is not None else None,
         disk_bytes_per_second=min(disk, profile.disk.bytes_per_second.median) if disk is not None else None,
@@ -120,15 +140,31 @@ def finish(decision: Decision, out: str | os.PathLike[str], *, on_progress: OnPr
     return AutoResult(decision, built, before, after)
 
 
+def _cache_bytes(options: AutoOptions, profile: Profile) -> int:
+    """What the loader's cache gets. Without a wish none: a disk that is read once in a while says nothing."""
+    if options.cache_bytes is not None:
+        return options.cache_bytes
+    if options.limits.memory_bytes is None:
+        return 0
+    pixels = max(image.pixels * max(3, image.channels) * (image.bits // 8) for image in profile.images)
+    sample = pixels if options.transform == "none" else 3 * 224 * 224
+    demand = Demand(options.batch_size, profile.cores, sample, pixels, pixels)
+    return max(0, options.limits.memory_bytes // 2 - plan_budget(demand, 0).working_bytes)
+
+
 def _bench_options(decision: Decision, row: Row) -> LoaderBenchOptions:
     epoch_seconds = decision.profile.dataset.num_samples / row.rates.end_to_end
-    return LoaderBenchOptions(
+    options = LoaderBenchOptions(
         transform=decision.options.transform,
         batch_size=decision.options.batch_size,
         cache="none",
         epochs=max(2, min(20, math.ceil(BENCH_SECONDS / 2 / epoch_seconds))),
         max_seconds=BENCH_SECONDS,
     )
+    if not decision.benches_cache:
+        return options
+    # Whole epochs: what a cache keeps is wanted in the next one. The first fills it, and is not counted.
+    return replace(options, cache=decision.plan.cache, cache_bytes=decision.cache_bytes, max_seconds=None)
 
 
 def _existing(path: Path) -> Path:

@@ -51,6 +51,7 @@ def _arguments(options: LoaderBenchOptions) -> list[str]:
         "--decode": options.decode,
         "--epochs": options.epochs,
         "--max-seconds": options.max_seconds,
+        "--cache-bytes": options.cache_bytes or None,
         "--window": options.window,
     }
     return [word for name, value in given.items() if value is not None for word in (name, str(value))]

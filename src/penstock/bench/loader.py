@@ -10,6 +10,7 @@ from typing import Any
 
 from penstock.bench.spread import Spread
 from penstock.load import Loader
+from penstock.load.budget import depth_for
 from penstock.transforms.named import named
 from penstock.types import OnProgress, no_progress
 
@@ -28,6 +29,8 @@ class LoaderBenchOptions:
     max_seconds: float | None = None
     """Of an epoch: what is loaded by then is what is counted. None: all of it."""
     window: str | int | None = None
+    cache_bytes: int = 0
+    """For the loader's own cache, beside what it needs to work; 0 leaves it to `memory`."""
 
     def __post_init__(self) -> None:
         named(self.transform)
@@ -97,7 +100,7 @@ def bench_loader(
         batch_size=options.batch_size,
         transform=named(options.transform),
         threads=options.threads,
-        memory=options.memory,
+        memory=memory_for(path, options),
         cache=options.cache,
         window=options.window,
         decode=options.decode,
@@ -110,6 +113,17 @@ def bench_loader(
         epochs = tuple(_run_epoch(loader, number, options, on_progress) for number in range(options.epochs))
         num_samples = sum(epoch.num_images for epoch in epochs) // options.epochs
         return LoaderBench(str(path), options, num_samples, first_batch_seconds, epochs, loader.stats())
+
+
+def memory_for(path: str | os.PathLike[str], options: LoaderBenchOptions) -> int | str | None:
+    """The `memory` that leaves a loader's cache `cache_bytes`: what it works with and batches under way come on top."""
+    if options.cache_bytes == 0:
+        return options.memory
+    transform = named(options.transform)
+    with Loader(path, batch_size=options.batch_size, transform=transform, memory=0, cache="none") as loader:
+        working_bytes, mean_bytes = loader.stats()["working_bytes"], float(loader.dataset.sizes.mean())
+    under_way = depth_for(options.batch_size) * options.batch_size * mean_bytes
+    return int(working_bytes + under_way) + options.cache_bytes
 
 
 def _run_epoch(loader: Loader, number: int, options: LoaderBenchOptions, on_progress: OnProgress) -> EpochResult:

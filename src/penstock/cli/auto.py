@@ -15,7 +15,7 @@ from penstock.errors import ArgumentError
 from penstock.limits import parse_limits
 from penstock.plan.document import rates_as_dict
 from penstock.storage import write_file
-from penstock.units import bytes_text
+from penstock.units import bytes_text, parse_bytes
 
 SourcePath = Annotated[Path, typer.Argument(metavar="SRC", help="Images: a folder, tars, Parquet, a table.")]
 OutPath = Annotated[Path, typer.Argument(metavar="OUT", help="The dataset's folder, as photos.pen.")]
@@ -24,6 +24,7 @@ SampleOption = Annotated[int, typer.Option("--sample", min=1, help="Images to me
 FormatsOption = Annotated[str, typer.Option("--formats", help="Candidates, separated by commas.")]
 ComputeOption = Annotated[float | None, typer.Option("--compute-rate", help="Images per second that the model eats.")]
 BatchOption = Annotated[int, typer.Option("--batch-size", min=1, help="Samples of a batch in the benches.")]
+MemoryOption = Annotated[str, typer.Option("--memory", help="Bytes for the loader's cache (8GiB); none by default.")]
 EmulateOption = Annotated[str, typer.Option("--emulate", help="As if on disk=200MB/s,memory=1GiB,cores=2.")]
 YesOption = Annotated[bool, typer.Option("--yes", help="Build without asking, however much it is.")]
 DryOption = Annotated[bool, typer.Option("--dry-run", help="Stop after the plan.")]
@@ -51,6 +52,7 @@ def auto(
     formats: FormatsOption = "",
     compute_rate: ComputeOption = None,
     batch_size: BatchOption = 64,
+    memory: MemoryOption = "",
     emulate: EmulateOption = "",
     yes: YesOption = False,
     dry_run: DryOption = False,
@@ -68,6 +70,7 @@ def auto(
         compute_rate=compute_rate,
         limits=parse_limits(emulate),
         formats=formats,
+        cache_bytes=parse_bytes(memory, name="--memory") if memory else None,
     )
     with out.progress() as on_progress:
         decision = decide(source, out_folder, options, on_progress=on_progress)
@@ -112,6 +115,8 @@ def _fields(decision: Decision) -> dict[str, object]:
         "predicted_gain": plan.gain,
         "mix": dict(plan.mix),
         "predicted": rates_as_dict(plan.chosen.rates),
+        "cache": plan.cache,
+        "cache_bytes": decision.cache_bytes,
         "explanation": list(plan.explanation),
         "total_bytes": plan.chosen.total_bytes,
         "build_seconds": plan.chosen.build_seconds,

@@ -32,6 +32,9 @@ CacheOption = Annotated[
     str | None,
     typer.Option("--cache", metavar="NAME", help="rolling, pinned: own memory; system: the page cache; none: past it."),
 ]
+CacheBytesOption = Annotated[
+    int, typer.Option("--cache-bytes", min=0, metavar="N", help="Of the cache alone; 0: what --memory leaves.")
+]
 WindowOption = Annotated[
     str | None, typer.Option("--window", metavar="BYTES", help="Read neighbouring records together, such as 4MiB.")
 ]
@@ -69,6 +72,7 @@ def loader(
     epochs: EpochsOption = 3,
     max_seconds: SecondsOption = None,
     window: WindowOption = None,
+    cache_bytes: CacheBytesOption = 0,
     emulate: EmulateOption = "",
     json: JsonOption = False,
 ) -> None:
@@ -78,7 +82,9 @@ def loader(
     command, which does nothing with a batch, so it waits as much as there is to wait.
     """
     out = Output(json=json)
-    options = LoaderBenchOptions(transform, batch_size, threads, memory, cache, decode, epochs, max_seconds, window)
+    options = LoaderBenchOptions(
+        transform, batch_size, threads, memory, cache, decode, epochs, max_seconds, window, cache_bytes
+    )
     if emulate:
         emulated = bench_under(path, options, parse_limits(emulate))
         out.show(f"{emulated.images_per_second:,.0f} images/s under {emulate} ({emulated.means})")

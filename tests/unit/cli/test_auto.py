@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ import pytest
 
 import penstock
 from penstock.auto import AutoOptions, decide
+from penstock.documents import Document
 from penstock.limits import Limits
 from penstock.synth import Scenes, write
 
@@ -52,3 +54,14 @@ def test_limits_stand_for_the_machine_in_the_plan(photos: Path, tmp_path: Path) 
     slow = decide(photos, tmp_path / "x", AutoOptions(sample=4, limits=Limits(disk_bytes_per_second=1e6, cores=1)))
     assert slow.plan.rows[0].rates.bottleneck == "disk"
     assert slow.plan.rows[0].rates.load < 1e6 / 1000
+
+
+@pytest.mark.long
+def test_an_emulated_memory_is_planned_with_and_held(photos: Path, tmp_path: Path, shell: Call) -> None:
+    limits = "disk=2MB/s,memory=1GiB"
+    words = ["--sample", "4", "--batch-size", "4", "--formats", "raw,weir:fast", "--emulate", limits, "--json"]
+    found = Document(json.loads(shell("auto", str(photos), str(tmp_path / "x.pen"), *words).stdout), "auto")
+
+    assert found.text("cache") == "rolling"
+    assert found.integer("cache_bytes") > 2**28
+    assert found.child("predicted").number("cached_share") == 1.0  # a dozen photos fit
