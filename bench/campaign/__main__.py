@@ -4,8 +4,9 @@ python -m bench.campaign [--part prediction,choice,liquid,margin,million] [--set
                          [--files 5000] [--seconds 10] [--repeats 5] [--record]
 
 Needs a quiet machine, root (control groups throttle the disk), and about 12 GB in the work folder. Everything that was
-found is kept there: a campaign that was stopped goes on when it is started again with the same options. The default
-takes about 40 minutes on two cores: data 4, prediction 11, choice 18, liquid 6, margin 2.
+found is kept there: a campaign that was stopped goes on when it is started again with the same options, and starts over
+when its `profile.json` files are removed. The default takes about 40 minutes on two cores: data 4, prediction 11,
+choice 18, liquid 6, margin 2.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import argparse
 import sys
 import tempfile
 import time
+from hashlib import blake2b
 from pathlib import Path
 
 from bench.campaign import choice, liquid, margin, million, prediction
@@ -48,12 +50,18 @@ def main() -> None:
         print(f"{name}: {options.files} files", flush=True)
         data[name].prepare()
         data[name].profile()
-    log = Log(options.work / f"log-{options.files}.jsonl", record=options.record)
+    log = Log(options.work / f"log-{options.files}-{_digest(data)}.jsonl", record=options.record)
     met = {part: _run(part, settings, data, log, options) for part in PARTS if part in parts}
     print(f"took {(time.monotonic() - began) / 60:.1f} minutes")
     for part, is_met in met.items():
         print(f"{part}: {'met' if is_met else 'MISSED'}")
     sys.exit(not all(met.values()))
+
+
+def _digest(data: dict[str, Data]) -> str:
+    """Of the profiles: what was found about other predictions is not these predictions' finding."""
+    profiles = [one.profile_path.read_bytes() for one in data.values() if one.profile_path.exists()]
+    return blake2b(b"".join(profiles), digest_size=4).hexdigest()
 
 
 def _run(part: str, settings: list[Setting], data: dict[str, Data], log: Log, options: argparse.Namespace) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from hashlib import blake2b
 from pathlib import Path
 
 import numpy as np
@@ -71,9 +72,14 @@ class Data:
             shutil.copyfile(file, place / f"{number:06d}{file.suffix.lower()}")
         done.touch()
 
+    @property
+    def profile_path(self) -> Path:
+        """Remove it to profile again."""
+        return self.folder / "profile.json"
+
     def profile(self) -> Profile:
         """Measured once, before anything that it predicts."""
-        path = self.folder / "profile.json"
+        path = self.profile_path
         if not path.exists():
             print("  profiling", flush=True)
             wanted = ProfileOptions(
@@ -89,8 +95,9 @@ class Data:
         return self.view(name, [(first, second)[number] for number in chosen])
 
     def view(self, name: str, chosen: list[str]) -> Path:
-        """A view by name; sample i is in the format `chosen[i]`."""
-        return make_view(self.builds, chosen, self.folder / "views" / f"{name}.pen")
+        """A view by name and content; sample i is in the format `chosen[i]`."""
+        digest = blake2b(",".join(chosen).encode(), digest_size=4).hexdigest()
+        return make_view(self.builds, chosen, self.folder / "views" / f"{name}-{digest}.pen")
 
     def features(self) -> tuple[Floats, Floats]:
         """Pixels and source bytes of every sample: what a plan's rule asks for."""

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from penstock import _native
 from penstock.codecs import decode, inspect
-from penstock.errors import ArgumentError, PenstockError
+from penstock.errors import ArgumentError, CodecError
 from penstock.machine import this_machine
 from penstock.profile.costs import candidates, measure_formats
 from penstock.profile.disk import DiskProbe, measure_disk, measure_opens
@@ -141,13 +141,13 @@ def _mean_pixels(samples: Samples, rows: Integers) -> float:
     file, offset, length = (column[rows] for column in (places.file, places.offset, places.length))
     if (file < 0).any():
         return 0.0
-    files = _native.SourceFiles(list(samples.files))
+    files, pool = _native.SourceFiles(list(samples.files)), _native.ThreadPool(0)  # both must outlive the job
     looked = _native.inspect_sources(
-        _native.ThreadPool(0), files, (file.astype(np.int32), offset.astype(np.int64), length.astype(np.int64))
+        pool, files, (file.astype(np.int32), offset.astype(np.int64), length.astype(np.int64))
     )
     try:
         looked.job.finish()
-    except PenstockError:
+    except CodecError:
         return 0.0
     return float(np.mean([width * height for width, height, *_ in looked.headers()]))
 

@@ -10,18 +10,19 @@ from __future__ import annotations
 import os
 import resource
 import uuid
-from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import numpy as np
 
 from penstock import _native
-from penstock.chance import draw
 from penstock.codecs import parse_format
-from penstock.errors import CodecError
-from penstock.load.samples import as_folder, pack_names
+from penstock.load.delivery import Delivery, EpochPart, Progress
+from penstock.load.failures import FailureLog
+from penstock.load.options import ErrorPolicy
+from penstock.load.samples import Samples, as_folder, pack_names
+from penstock.order import Batches, Order
 from penstock.profile.values import Figure
 from penstock.storage import write_file
 from penstock.transforms import Chain
@@ -30,23 +31,28 @@ from penstock.types import OnProgress
 BATCH_SIZE = 32
 DEPTH = 4
 REPEATS = 5
+EPOCH = 2048
+"""Samples of an epoch, about: the images under several names, because each is a sample of its own to a loader."""
+GAP_BYTES = 8192
+"""Between images of the probe file: neighbours would be read together, which among a million they never are."""
 MIB = 2**20
 
 
 class _Running:
-    """A pipeline as the loader runs it without a cache: reads past the page cache, decodes, transforms, hands over."""
+    """The loader's work without a cache: it orders, reads past the page cache, decodes, transforms, hands over."""
 
-    def __init__(self, path: Path, codec: str, images: Sequence[bytes], chain: Chain, threads: int) -> None:
+    def __init__(self, paths: Sequence[Path], codec: str, images: Sequence[bytes], chain: Chain, threads: int) -> None:
         lengths = np.array([len(data) for data in images], np.uint64)
-        name, ends = pack_names([os.fsencode(path.name)])
-        table = _native.SampleTable(as_folder(path.parent), name, ends, len(images), [codec])
+        names, ends = pack_names([os.fsencode(path.name) for path in paths])
+        copies, count = len(paths), len(paths) * len(images)
+        table = _native.SampleTable(as_folder(paths[0].parent), names, ends, count, [codec])
         table.add_field(
             False,
-            np.zeros(len(images), np.uint32),
-            np.cumsum(lengths) - lengths,
-            lengths,
-            np.array([_native.crc32c(data) for data in images], np.uint32),
-            np.zeros(len(images), np.uint8),
+            np.repeat(np.arange(copies, dtype=np.uint32), len(images)),
+            np.tile(np.cumsum(lengths + np.uint64(GAP_BYTES)) - lengths - np.uint64(GAP_BYTES), copies),
+            np.tile(lengths, copies),
+            np.tile(np.array([_native.crc32c(data) for data in images], np.uint32), copies),
+            np.zeros(count, np.uint8),
         )
         options = _native.PipelineOptions()
         options.num_threads = threads
@@ -54,32 +60,36 @@ class _Running:
         options.read_bytes = max(64 * MIB, 2 * int(lengths.max()))
         options.scratch_bytes = 256 * MIB * threads
         options.idle_bytes = 64 * MIB
-        self.num_images = len(images)
+        self._samples = Samples(
+            place=str(paths[0]),
+            num_samples=count,
+            table=table,
+            image_fields=("image",),
+            scalars={},
+            formats=np.zeros(count, np.uint8),
+            splits=np.full(count, -1, np.int16),
+            split_names=(),
+            sizes=np.tile(lengths.astype(np.int64), copies),
+            largest_pixel_bytes=None,
+        )
+        self._order = Order(self._samples.formats)
+        self._log, self._progress = FailureLog(ErrorPolicy()), Progress()
         self._pipeline = _native.Pipeline(table, chain.program(), options)
-        self._num_batches = 0
+        self._epoch = 0
 
     def run(self, num_batches: int) -> float:
-        """CPU seconds of an image, of all threads together, over so many batches."""
-        begin = _cpu_seconds()
-        under_way: deque[_native.Batch] = deque()
-        for number in range(self._num_batches, self._num_batches + num_batches):
-            ids = draw(1, 0, np.arange(number * BATCH_SIZE, (number + 1) * BATCH_SIZE)) % np.uint64(self.num_images)
-            under_way.append(self._pipeline.submit(ids, 0, number))
-            if len(under_way) >= DEPTH:
-                self._finish(under_way.popleft())
-        while under_way:
-            self._finish(under_way.popleft())
-        self._num_batches += num_batches
-        return (_cpu_seconds() - begin) / (num_batches * BATCH_SIZE)
+        """CPU seconds of an image, of all threads together, over so many batches; none is under way before or after."""
+        begin, num_images = _cpu_seconds(), 0
+        while num_images < num_batches * BATCH_SIZE:
+            count = min(self._order.num_samples, num_batches * BATCH_SIZE - num_images)
+            part = EpochPart(self._order, self._epoch, Batches(count, BATCH_SIZE))
+            delivery = Delivery(self._pipeline, self._samples, part, DEPTH, self._log, self._progress)
+            num_images += sum(len(batch["id"]) for batch in delivery)
+            self._epoch += 1
+        return (_cpu_seconds() - begin) / num_images
 
     def close(self) -> None:
         self._pipeline.close()
-
-    def _finish(self, batch: _native.Batch) -> None:
-        self._pipeline.wait(batch)
-        if failures := batch.failures():
-            raise CodecError(failures[0][3], where=failures[0][4], fix=failures[0][5])
-        batch.pixels(0)
 
 
 def measure_pipeline(
@@ -102,9 +112,9 @@ def measure_pipeline(
     with ExitStack() as stack:
         running = {}
         for name in native:
-            file = stack.enter_context(_probe_file(folder, stored[name]))
+            files = stack.enter_context(_probe_files(folder, stored[name]))
             codec = parse_format(name).codec
-            running[name] = _Running(file, codec, stored[name], chain, threads)
+            running[name] = _Running(files, codec, stored[name], chain, threads)
             stack.callback(running[name].close)
         first = {name: one.run(2) for name, one in running.items()}
         counts = {name: max(4, round(seconds * threads / cost / BATCH_SIZE)) for name, cost in first.items()}
@@ -125,10 +135,10 @@ def measure_scaling(
         return ()
     codec = parse_format(name).codec
     with ExitStack() as stack:
-        file = stack.enter_context(_probe_file(folder, images))
+        files = stack.enter_context(_probe_files(folder, images))
         running = {}
         for count in counts:
-            running[count] = _Running(file, codec, images, chain, count)
+            running[count] = _Running(files, codec, images, chain, count)
             stack.callback(running[count].close)
         cost = running[1].run(2)
         found: dict[int, list[float]] = {count: [] for count in counts}
@@ -142,14 +152,18 @@ def measure_scaling(
 
 
 @contextmanager
-def _probe_file(folder: Path, images: Sequence[bytes]) -> Iterator[Path]:
-    path = folder / f".penstock-probe-{uuid.uuid4().hex[:8]}"
+def _probe_files(folder: Path, images: Sequence[bytes]) -> Iterator[list[Path]]:
+    """A file with the images one after the other, and links to it under other names; all are removed."""
+    stem = f".penstock-probe-{uuid.uuid4().hex[:8]}"
+    paths = [folder / f"{stem}-{number}" for number in range(max(1, round(EPOCH / len(images))))]
     try:
-        write_file(path, b"".join(images))
-        yield path
+        write_file(paths[0], b"".join(data + bytes(GAP_BYTES) for data in images))
+        for path in paths[1:]:
+            path.hardlink_to(paths[0])
+        yield paths
     finally:
-        with suppress(FileNotFoundError):
-            path.unlink()
+        for path in paths:
+            path.unlink(missing_ok=True)
 
 
 def _cpu_seconds() -> float:
