@@ -13,7 +13,8 @@ from penstock.cli.group import add_command
 from penstock.cli.output import JsonOption, Output
 from penstock.doctor import Bought, Diagnosis, Observed, diagnose_run, estimate, short_profile, watch_command
 from penstock.errors import PenstockError
-from penstock.storage import write_file
+from penstock.machine import memory
+from penstock.storage import list_tree, write_file
 from penstock.transforms.named import NAMED
 from penstock.units import bytes_text, parse_rate
 
@@ -68,14 +69,15 @@ def doctor(
     if bought is not None and rate is None:
         observed = replace(observed, disk_bytes_per_second=bought.disk_bytes_per_second)
     found = diagnose_run(observed)
-    out.show(_table(observed, found), *found.advice, *(bought.sentences() if bought is not None else ()))
+    advice = _flow_chart(observed, found)
+    out.show(_table(observed, found), *found.advice, *(bought.sentences() if bought is not None else ()), *advice)
     if report is not None:
         from penstock.report.doctor import make_doctor_page  # which a plain diagnosis does without
 
         write_file(report, make_doctor_page(observed, found, bought))
         out.show(f"The report is {report}.")
     result: dict[str, object] = {"exit_code": exit_code, **found.as_dict(), "observed": asdict(observed)}
-    out.result({**result, "penstock": bought.as_dict() if bought is not None else None})
+    out.result({**result, "penstock": bought.as_dict() if bought is not None else None, "flow_chart": list(advice)})
     if exit_code != 0:
         out.warn(f"the command ended with status {exit_code}")
         raise typer.Exit(1)
@@ -95,6 +97,25 @@ def _estimate(out: Output, observed: Observed, data: Path | None, transform: str
     except PenstockError as error:
         out.warn(f"what Penstock would buy could not be estimated: {error}")
         return None
+
+
+def _flow_chart(observed: Observed, found: Diagnosis) -> tuple[str, ...]:
+    """What (DL)² would do about it, from what is known: the size of what was read, and the memory of this machine."""
+    if observed.num_batches == 0:
+        return ()
+    from penstock.lab.advice import Situation, flow_chart  # which only a diagnosis needs
+
+    sizes = [
+        sum(path.stat().st_size for path in list_tree(root).paths()) for root in observed.roots if Path(root).is_dir()
+    ]
+    return flow_chart(
+        Situation(
+            stall_share=found.stall_share,
+            bottleneck=found.bottleneck,
+            memory_bytes=memory().available_bytes if sizes else None,
+            sizes={"source": sum(sizes)} if sizes else {},
+        )
+    )
 
 
 def _table(observed: Observed, found: Diagnosis) -> Table:

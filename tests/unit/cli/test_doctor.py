@@ -47,5 +47,6 @@ def test_the_command_finds_the_data_and_writes_a_page(tmp_path: Path, shell: Cal
     found = Document(json.loads(shell(*words).stdout), "doctor")
     assert list(found.child("observed").values("roots")) == [str(photos)]
     assert found.child("penstock").number("gain") > 1
+    assert any("memory" in str(sentence) for sentence in found.values("flow_chart"))
     assert set(found.child("triangle").members) == {"goodput", "processor", "disk"}
     assert "<polygon" in page.read_text()

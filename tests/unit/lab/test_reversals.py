@@ -13,6 +13,7 @@ from penstock.lab.lines import Line
 from penstock.lab.recipe import Cell, DataFacts
 from penstock.lab.recipes.bottleneck import Bottleneck
 from penstock.lab.recipes.codecs import Codecs
+from penstock.lab.recipes.fidelity import Fidelity
 from penstock.lab.recipes.lossless import Lossless
 from penstock.lab.recipes.mix import Mix
 from penstock.lab.recipes.orthogonal import Orthogonal
@@ -234,3 +235,21 @@ def test_other_images_reverse_codecs() -> None:
     usual, odd = answers(recipe, [Machine(1e7), Odd(1e7)])
     assert usual.startswith("weir:fast decodes quickest")
     assert odd.startswith("png decodes quickest")
+
+
+def test_labels_in_fine_detail_reverse_fidelity() -> None:
+    class Fine(Machine):
+        def accuracy(self, cell: Cell) -> float:
+            return 0.9 - (0.2 if cell.settings.get("fidelity") == 1 else 0.0) + 0.0001 * cell.seed
+
+        def measures(self, cell: Cell) -> dict[str, Json]:
+            share = {"1 scan": 0.3, "2 scans": 0.5, "5 scans": 0.7}.get(str(cell.settings["way"]), 1.0)
+            return super().measures(cell) | {"disk_bytes_per_epoch": 1e6 * share, "epoch_seconds": share}
+
+    class Coarse(Fine):
+        def accuracy(self, cell: Cell) -> float:
+            return 0.9 + 0.0001 * cell.seed
+
+    coarse, fine = answers(Fidelity(), [Coarse(1e7), Fine(1e7)])
+    assert coarse.startswith("Enough: 1 scan,")
+    assert fine.startswith("Enough: 2 scans,")

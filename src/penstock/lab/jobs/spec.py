@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from penstock.lab.jobs.contract import Order
 from penstock.lab.loaders import LoaderSpec
+from penstock.load.fidelity import FidelityLike
 
 
 def spec_of(order: Order, *, part: str = "", variant: str = "") -> LoaderSpec:
@@ -27,8 +28,19 @@ def spec_of(order: Order, *, part: str = "", variant: str = "") -> LoaderSpec:
         part=part,
         share=order.number("share", 1.0) if part == "train" else 1.0,
         is_encoded=bool(order.settings.get("encoded", False)),
-        fidelity=order.text("fidelity"),
+        fidelity=_fidelity(order) if part != "val" else None,
     )
+
+
+def _fidelity(order: Order) -> FidelityLike:
+    wish = order.settings.get("fidelity")
+    if isinstance(wish, list):
+        return [
+            (int(str(step[0])), None if step[1] is None else int(str(step[1])))
+            for step in wish
+            if isinstance(step, list)
+        ]
+    return None if wish is None else int(str(wish))
 
 
 def _validating(crop: str) -> str:

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from penstock.load.fidelity import FidelityLike
+
 
 @dataclass(frozen=True, slots=True)
 class LoaderSpec:
@@ -34,7 +36,8 @@ class LoaderSpec:
     """Of the samples of the part: the first of every class, as (DL)² subsampled."""
     is_encoded: bool = False
     """Read only: batches hold encoded images."""
-    fidelity: str = ""
+    fidelity: FidelityLike = None
+    """Scans of progressive images: a number, steps over the epochs, or None for all."""
 
 
 class LabLoader(Protocol):

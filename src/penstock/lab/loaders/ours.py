@@ -79,6 +79,7 @@ def _open(spec: LoaderSpec, ids: Ids | None, memory_bytes: int) -> Loader:
         memory=memory_bytes,
         subset=ids,
         shuffle=spec.part != "val",
+        fidelity=spec.fidelity,
     )
 
 

@@ -7,6 +7,7 @@ from penstock.lab.recipe import Recipe
 from penstock.lab.recipes.bottleneck import Bottleneck
 from penstock.lab.recipes.codecs import Codecs
 from penstock.lab.recipes.dropin import DropIn
+from penstock.lab.recipes.fidelity import Fidelity
 from penstock.lab.recipes.lossless import Lossless
 from penstock.lab.recipes.mix import Mix
 from penstock.lab.recipes.orthogonal import Orthogonal
@@ -29,6 +30,7 @@ KINDS: tuple[type[Recipe], ...] = (
     StorageBudget,
     Regimen,
     Orthogonal,
+    Fidelity,
     WhatIf,
 )
 RECIPES: dict[str, type[Recipe]] = {kind.name: kind for kind in KINDS}

@@ -1,0 +1,92 @@
+"""`fidelity`: accuracy and time when training reads only the first scans of progressive JPEGs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import ClassVar
+
+from penstock.documents import Json
+from penstock.lab.advice import TOLERABLE, Situation, flow_chart
+from penstock.lab.draw import estimates, of_setting, table_of
+from penstock.lab.lines import Line, measured
+from penstock.lab.recipe import Cell, DataFacts, Findings
+from penstock.lab.recipes.accuracy import VALIDATED_ON, accuracy_bars, curves, losses
+from penstock.lab.recipes.holding import TrainingRecipe, disk_limits
+from penstock.lab.statistics import Estimate
+from penstock.report import Figure, Section
+from penstock.units import bytes_text
+
+FULL, RISING = "all scans", "rising"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fidelity(TrainingRecipe):
+    """Varies how many scans are read, fixed or rising over the epochs; holds data, disk, model, order and weights."""
+
+    name: ClassVar[str] = "fidelity"
+    question: ClassVar[str] = "accuracy and time per scan group, fixed and rising"
+    published: ClassVar[str] = (
+        "PCR (VLDB'21): few scans of progressive JPEGs train about twice as fast to the same accuracy where the disk "
+        "limits; tasks with fine detail (cars) need more scans than coarse ones."
+    )
+
+    scans: tuple[int, ...] = (1, 2, 5)
+    """Besides all of them."""
+    format: str = "pjpeg:groups=1+2+5+10"
+    disk: str = "5MB/s"
+    epochs: int = 8
+
+    def cells(self, data: DataFacts, done: Sequence[Line]) -> list[Cell]:
+        """Every number of scans, and few first and all in the last quarter."""
+        turn = max(1, self.epochs * 3 // 4)
+        ways: dict[str, Json] = {FULL: None, **{_name(count): count for count in self.scans}}
+        ways[RISING] = [[0, self.scans[0]], [turn, None]]
+        return [
+            self.train_cell(
+                data, seed, disk_limits(self.disk), variant=self.format, cache="none", way=way, fidelity=wish
+            )
+            for way, wish in ways.items()
+            for seed in range(self.seeds)
+        ]
+
+    def findings(self, lines: Sequence[Line]) -> Findings:
+        """The fewest scans that cost no accuracy to speak of, and what they save."""
+        found = measured(lines, "train")
+        groups = of_setting(found, "way")
+        reached, changes = estimates(found, "way", "accuracy"), losses(found, "way", FULL)
+        seconds = {way: fmean(line.number("epoch_seconds") for line in group) for way, group in groups.items()}
+        read = {way: fmean(line.number("disk_bytes_per_epoch") for line in group) for way, group in groups.items()}
+        fixed = [way for way in changes if way != RISING]
+        harmless = [way for way in fixed if changes[way].mean > -TOLERABLE]
+        best = min(harmless, key=lambda way: read[way], default=FULL)
+        rows = [
+            (way, bytes_text(round(read[way])), f"{seconds[way]:.2f}", f"{value.mean * 100:.1f}", _points(changes, way))
+            for way, value in reached.items()
+        ]
+        section = Section(
+            "Scans",
+            (VALIDATED_ON, f"Rising: {_name(self.scans[0])} for three quarters of the epochs, then all."),
+            (
+                Figure(accuracy_bars(found, "way"), "Best accuracy; whiskers: 95 % interval over seeds."),
+                Figure(curves(found, "way", seconds), f"Accuracy over time on a disk of {self.disk}."),
+            ),
+            table_of(("read", "bytes per epoch", "epoch seconds", "accuracy %", "difference, points"), rows),
+        )
+        if best == FULL:
+            answer = "All scans are needed: fewer cost more than a point of accuracy."
+        else:
+            faster = seconds[FULL] / seconds[best]
+            answer = f"Enough: {best}, {changes[best].mean * 100:+.1f} points, and epochs {faster:.2f} times as fast."
+        sizes = {way: round(value) for way, value in read.items() if way != RISING}
+        situation = Situation(sizes=sizes, losses=changes, bottleneck="disk")
+        return Findings(answer, (section,), flow_chart(situation), {"best": best, "seconds": dict(seconds)})
+
+
+def _name(count: int) -> str:
+    return f"{count} scan{'s' * (count != 1)}"
+
+
+def _points(changes: Mapping[str, Estimate], way: str) -> str:
+    return f"{changes[way].mean * 100:+.1f}" if way in changes else ""
