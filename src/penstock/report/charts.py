@@ -101,7 +101,8 @@ def lines(
     ]
     body += [_labelled(mark, x_axis, y_axis, 5) for mark in marks if mark.y <= y_axis.high]
     legend = [
-        (f"{row.name} - -" if row.is_dashed else row.name, number) for row, number in zip(series, colours, strict=True)
+        (f"╌ {row.name}" if row.is_dashed else f"■ {row.name}", number)
+        for row, number in zip(series, colours, strict=True)
     ]
     return _figure(x_axis, y_axis, body, f"{y_label} over {x_label}", legend=legend)
 
@@ -178,7 +179,7 @@ def bars(
                 body.append(_text((x + right) / 2, HEIGHT - BOTTOM - 5, _number(value), "middle small onbar"))
         lower = 13 * (place % 2) if is_crowded else 0
         body.append(_text(_x(x_axis, place + 0.5), HEIGHT - BOTTOM + 16 + lower, group, "middle small"))
-    legend = [(name, number % COLOURS) for number, name in enumerate(names)] if len(names) > 1 else ()
+    legend = [(f"■ {name}", number % COLOURS) for number, name in enumerate(names)] if len(names) > 1 else ()
     return _figure(x_axis, y_axis, body, y_label, shows_x=False, legend=legend)
 
 
@@ -260,7 +261,7 @@ def _legend(names: Legend) -> tuple[int, list[str]]:
         width = 26 + LETTER * 1.15 * len(name)
         if x + width > WIDTH and x > LEFT:
             x, row = float(LEFT), row + 1
-        entries.append(_text(x, 14 + row * LEGEND_ROW, f"■ {name}", f"s{number}"))
+        entries.append(_text(x, 14 + row * LEGEND_ROW, name, f"s{number}"))
         x += width
     return (row + 1 if names else 0), entries
 

@@ -10,6 +10,7 @@ from penstock.documents import Json
 from penstock.lab.draw import by_seed, of_setting, series_of, table_of
 from penstock.lab.lines import Line, measured
 from penstock.lab.recipe import Cell, DataFacts, Findings, Recipe
+from penstock.lab.recipes.dropin import sizes_of
 from penstock.lab.recipes.holding import disk_limits
 from penstock.lab.statistics import Estimate, estimate, paired_ratio
 from penstock.lab.work import SOURCE
@@ -20,6 +21,8 @@ PAGE_CACHES = {"page cache": "penstock", "torch": "torch"}
 """Policies that leave it to the kernel, and the loader that reads."""
 SLACK_BYTES = 24 * 2**20
 """Of a limited process beside its own memory and what it caches: page tables, buffers of pipes, shared batches."""
+NEAR = 0.04
+"""Shares that far apart are called the same."""
 LITTLE = 1.05
 """A ratio of rates below it is no gain that one would act on."""
 
@@ -53,7 +56,7 @@ class Thrash(Recipe):
             for name in self.policies
         ]
         needs = {line.setting("policy"): line for line in measured(done, "load", cached_share=0.0)}
-        cells = list(probes)
+        cells = [Cell("size", {"variant": SOURCE}), *probes]
         for name in self.policies:
             if name in needs:
                 cells += [
@@ -66,6 +69,7 @@ class Thrash(Recipe):
     def findings(self, lines: Sequence[Line]) -> Findings:
         """How much each policy read, and whether a cache of one's own pays on this disk."""
         found = [line for line in measured(lines, "load") if line.setting("cached_share") > 0]
+        read = _shares(found, sizes_of(lines)[SOURCE])
         middle = min(self.shares, key=lambda share: abs(share - 0.5))
         here = of_setting([line for line in found if line.setting("cached_share") == middle], "policy")
         rates = {name: by_seed(group, "images_per_second") for name, group in here.items()}
@@ -74,9 +78,9 @@ class Thrash(Recipe):
         gain = paired_ratio(rates[best], rates["page cache"]) if best and "page cache" in rates else None
         return Findings(
             _answer(best, gain, middle),
-            (_reads(found), _rates(found)),
+            (_reads(read), _rates(found)),
             values={"best": best, "gain": gain.mean if gain else None, "gain_low": gain.low if gain else None,
-                    "read_share": {f"{name} {share}": value.mean for (name, share), value in _shares(found).items()}},
+                    "read_share": {f"{name} {share}": value.mean for (name, share), value in read.items()}},
         )  # fmt: skip
 
     def _settings(self, policy: str, share: float) -> dict[str, Json]:
@@ -104,37 +108,64 @@ class Thrash(Recipe):
         return Cell("load", settings, seed, limits, is_alone=True)
 
 
-def _shares(found: Sequence[Line]) -> dict[tuple[str, float], Estimate]:
-    """The share of an epoch's bytes that was read, by policy and share of memory."""
-    total = max(line.epochs[0]["disk_bytes"] for line in found)
+def _shares(found: Sequence[Line], data_bytes: int) -> dict[tuple[str, float], Estimate]:
+    """The share of the data's bytes that an epoch read, by policy and share of memory."""
     groups: dict[tuple[str, float], list[float]] = {}
     for line in found:
         place = str(line.setting("policy")), float(line.setting("cached_share"))
-        groups.setdefault(place, []).append(line.number("disk_bytes_per_epoch") / total)
+        groups.setdefault(place, []).append(line.number("disk_bytes_per_epoch") / data_bytes)
     return {place: estimate(values) for place, values in groups.items()}
 
 
-def _reads(found: Sequence[Line]) -> Section:
-    read = _shares(found)
+def _reads(read: dict[tuple[str, float], Estimate]) -> Section:
     places = sorted({share for _, share in read})
+    names = list(dict.fromkeys(name for name, _ in read))
     series = [
-        series_of(name, {share: read[name, share] for share in places if (name, share) in read})
-        for name in of_setting(found, "policy")
+        series_of(name, {share: read[name, share] for share in places if (name, share) in read}) for name in names
     ]
-    series.append(
-        Series("1 − x", tuple((share, max(0.0, 1 - share)) for share in (0.0, *places)), is_dashed=True, colour=7)
-    )
+    ideal = tuple((share, _missed(share)) for share in (0.0, *places))
+    series.append(Series("1 − x", ideal, is_dashed=True, colour=7))
     rows = [
-        (name, f"{share:.0%}", f"{value.mean:.1%}", f"{max(0.0, 1 - share):.1%}")
-        for (name, share), value in read.items()
+        (name, f"{share:.0%}", f"{value.mean:.1%}", f"{_missed(share):.1%}") for (name, share), value in read.items()
     ]
     drawing = lines(series, "memory that can cache, as a share of the data", "share read from the disk per epoch")
     return Section(
         "What an epoch reads",
-        ("Epochs after the first, as the kernel counted what came from the disk for the loader and its workers.",),
-        (Figure(drawing, "A cache that keeps what it has reads 1 − x; a page cache under random order reads more."),),
+        (
+            "Epochs after the first, as the kernel counted what came from the disk for the loader and its workers.",
+            *_agreement(read),
+        ),
+        (Figure(drawing, "A cache that keeps what it has reads 1 − x; more than 1 is read ahead and dropped unused."),),
         table_of(("policy", "memory", "read", "1 − x"), rows),
     )
+
+
+def _agreement(read: dict[tuple[str, float], Estimate]) -> list[str]:
+    """Whether the published shapes are here, in words."""
+    own = {place: value for place, value in read.items() if place[0] not in PAGE_CACHES}
+    said = []
+    if own:
+        apart = max(abs(value.mean - _missed(share)) for (_, share), value in own.items())
+        verdict = "As published" if apart <= NEAR else "Disagrees with what was published"
+        said.append(f"{verdict}: caches of Penstock's own read 1 − x, here within {apart * 100:.1f} points of it.")
+    kernel = {place: value for place, value in read.items() if place[0] in PAGE_CACHES and place[1] < 1}
+    if kernel:
+        less = [
+            f"{name} at {share:.0%}" for (name, share), value in kernel.items() if value.mean < _missed(share) - NEAR
+        ]
+        if less:
+            said.append(
+                f"Disagrees with what was published: {', '.join(less)} read less than 1 − x. The limit is drawn around "
+                "the whole process, and what the process did not use was cache too."
+            )
+        else:
+            said.append("As published: with the page cache, an epoch in random order reads more than 1 − x.")
+    return said
+
+
+def _missed(share: float) -> float:
+    """What a cache that never evicts has to read."""
+    return max(0.0, 1 - share)
 
 
 def _rates(found: Sequence[Line]) -> Section:
