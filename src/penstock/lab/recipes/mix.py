@@ -51,7 +51,7 @@ class Mix(Recipe):
 
     def cells(self, data: DataFacts, done: Sequence[Line]) -> list[Cell]:
         """First what each format of the first pair costs; then every pair at every share, on one disk."""
-        first = [self._stages(f"{format}=1", Limits(), seed=0, role="costs") for format in _pair(self.pairs[0])]
+        first = [self._stages(format, Limits(), seed=0, role="costs") for format in _pair(self.pairs[0])]
         limits = self._disk(data, done)
         if limits is None:
             return first if self.disk == "auto" else []
@@ -127,7 +127,7 @@ def _pair(text: str) -> tuple[str, str]:
 def _mix(pair: str, share: float) -> str:
     first, second = _pair(pair)
     if share in (0.0, 1.0):
-        return f"{second if share else first}=1"
+        return second if share else first
     return f"{first}={round(1 - share, 4)},{second}={share}"
 
 
