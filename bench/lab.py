@@ -38,8 +38,8 @@ class Campaign:
 
 
 CAMPAIGNS = (
-    Campaign("orthogonal", "photos", ("disk=20MB/s", "epochs=3"), 1.2),
-    Campaign("thrash", "photos", ("disk=60MB/s", "epochs=3", "shares=0.25,0.5,0.75,1.1"), 3.0),
+    Campaign("orthogonal", "photos", ("disk=40MB/s", "epochs=3"), 1.0),
+    Campaign("thrash", "photos", ("disk=80MB/s", "epochs=2", "shares=0.25,0.5,0.75,1.1"), 4.0),
     Campaign("mix", "streets", ("seconds=0.4", "rivals=torch"), 3.0),
     Campaign("codecs", "streets", ("images=16", "repeats=2"), 1.0),
     Campaign("lossless", "scenes", ("epochs=4", "disk=20MB/s", "model=alexnet"), 1.0),
@@ -101,7 +101,7 @@ def _run(campaign: Campaign, runs: Path, until: float) -> bool:
 def data_of(name: str, runs: Path) -> Path:
     """A folder of images by name, made once.
 
-    `photos`: 300 ImageNet images as PNG, so that the disk has something to read. `streets`: Cityscapes as it is.
+    `photos`: 240 ImageNet images as PNG, so that the disk has something to read. `streets`: Cityscapes as it is.
     `scenes`: procedural images whose labels sit in structure and texture; the real ones have no classes to learn.
     """
     folder = runs / "sources" / name
@@ -113,7 +113,7 @@ def data_of(name: str, runs: Path) -> Path:
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
     if name == "photos":
-        for index, path in enumerate(files_of("imagenet")):
+        for index, path in enumerate(files_of("imagenet", 240)):
             (work / f"{index:05d}.png").write_bytes(encode(decode(read_file(path)), "png"))
     else:
         write(work / "train", images=600, scenes=Scenes(width=96, height=96, classes=6))

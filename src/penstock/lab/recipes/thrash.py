@@ -42,7 +42,7 @@ class Thrash(Recipe):
 
     shares: tuple[float, ...] = (0.25, 0.5, 0.75, 1.1)
     """Of the data's bytes that memory can cache."""
-    policies: tuple[str, ...] = ("page cache", "torch", "pinned", "rolling")
+    policies: tuple[str, ...] = ("page cache", "torch", "pinned", "rolling", "liquid")
     disk: str = "100MB/s"
     """Held by a control group; `none` leaves the disk as it is."""
     epochs: int = 3
