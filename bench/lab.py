@@ -40,7 +40,7 @@ class Campaign:
 CAMPAIGNS = (
     Campaign("orthogonal", "photos", ("disk=40MB/s", "epochs=3"), 1.0),
     Campaign("thrash", "photos", ("disk=80MB/s", "epochs=2", "shares=0.25,0.5,0.75,1.1"), 4.0),
-    Campaign("mix", "streets", ("seconds=0.4", "rivals=torch"), 3.0),
+    Campaign("mix", "streets", ("seconds=0.3", "rivals=torch"), 4.0),
     Campaign("codecs", "streets", ("images=16", "repeats=2"), 1.0),
     Campaign("lossless", "scenes", ("epochs=4", "disk=20MB/s", "model=alexnet"), 1.0),
     Campaign("whatif", "streets", ("seconds=0.4",), 0.5),

@@ -36,8 +36,9 @@ class Estimate:
 def estimate(values: Sequence[float]) -> Estimate:
     """Of repeats of one measurement.
 
-    >>> estimate([10.0, 12.0, 11.0])
-    Estimate(mean=11.0, low=8.515862288282632, high=13.484137711717368, count=3)
+    >>> found = estimate([10.0, 12.0, 11.0])
+    >>> found.mean, round(found.low, 3), round(found.high, 3)
+    (11.0, 8.516, 13.484)
     """
     mean = fmean(values)
     if len(values) < 2:

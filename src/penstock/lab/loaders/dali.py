@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from nvidia.dali import fn, pipeline_def, types
 
 from penstock.lab.jobs.contract import LeftOut
 from penstock.lab.loaders.contract import LoaderSpec
@@ -20,6 +19,8 @@ class DaliLoader:
     """Batches of a pipeline that never ends: an epoch is as many as its images fill."""
 
     def __init__(self, spec: LoaderSpec) -> None:
+        from nvidia.dali import fn, pipeline_def, types  # rarely installed
+
         files = labelled_files(spec)
         self.num_images = len(files)
         self._batch_size = spec.batch_size

@@ -9,12 +9,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from ffcv.fields import IntField, RGBImageField
-from ffcv.fields.basics import IntDecoder
-from ffcv.fields.rgb_image import RandomResizedCropRGBImageDecoder
-from ffcv.loader import Loader, OrderOption
-from ffcv.transforms import RandomHorizontalFlip, ToTensor, ToTorchImage
-from ffcv.writer import DatasetWriter
 from PIL import Image
 
 from penstock.lab.jobs.contract import LeftOut
@@ -42,12 +36,15 @@ class BetonLoader:
     """Batches of FFCV's loader."""
 
     def __init__(self, spec: LoaderSpec) -> None:
+        # Rarely installed.
+        from ffcv.fields.basics import IntDecoder
+        from ffcv.fields.rgb_image import RandomResizedCropRGBImageDecoder
+        from ffcv.loader import Loader, OrderOption
+        from ffcv.transforms import RandomHorizontalFlip, ToTensor, ToTorchImage
+
         files = labelled_files(spec)
         self.num_images = len(files)
-        path = Path(spec.path).with_suffix(".beton")
-        if not path.exists():
-            fields = {"image": RGBImageField(write_mode="raw"), "label": IntField()}
-            DatasetWriter(str(path), fields, num_workers=1, page_size=PAGE_BYTES).from_indexed_dataset(Images(files))
+        path = _written(Path(spec.path).with_suffix(".beton"), files)
         crop = [RandomResizedCropRGBImageDecoder((spec.size, spec.size), scale=(0.08, 1)), RandomHorizontalFlip()]
         self._loader = Loader(
             str(path),
@@ -71,6 +68,17 @@ class BetonLoader:
 
     def close(self) -> None:
         """Its threads end with the process."""
+
+
+def _written(path: Path, files: list[tuple[str, int]]) -> Path:
+    """The file of raw pixels, made if it is not there."""
+    from ffcv.fields import IntField, RGBImageField
+    from ffcv.writer import DatasetWriter
+
+    if not path.exists():
+        fields = {"image": RGBImageField(write_mode="raw"), "label": IntField()}
+        DatasetWriter(str(path), fields, num_workers=1, page_size=PAGE_BYTES).from_indexed_dataset(Images(files))
+    return path
 
 
 def open_loader(spec: LoaderSpec) -> BetonLoader:

@@ -13,12 +13,13 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from compressai.zoo import models  # type: ignore[import-not-found]  # of another environment
 from PIL import Image
 
 
 def main(folder: Path, model: str, quality: int) -> None:
     """Measure."""
+    from compressai.zoo import models  # type: ignore[import-not-found]  # of another environment
+
     torch.set_num_threads(1)
     net = models[model](quality=quality, pretrained=True).eval()
     total = {"encoded_bytes": 0, "encode_seconds": 0.0, "decode_seconds": 0.0}

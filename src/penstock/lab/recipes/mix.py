@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
@@ -106,16 +105,15 @@ class Mix(Recipe):
     def _disk(self, data: DataFacts, done: Sequence[Line]) -> Limits | None:
         """The disk to measure on; None as long as what it follows from is not measured.
 
-        Between the disk on which the first format's two stages are equally fast and the one on which the second's are,
-        their rates cross inside the mix: the geometric mean of the two is in the middle.
+        On it the two formats of the first pair, half and half, take as long to read as to decode: rates cross there.
         """
         if self.disk != "auto":
             return disk_limits(self.disk)
         costs = measured(done, "stages", role="costs")
         if len(costs) < 2:
             return None
-        balanced = [line.number("data_bytes") / data.num_samples * line.number("decode_rate") for line in costs]
-        rate = math.sqrt(balanced[0] * balanced[1])
+        image_bytes = sum(line.number("data_bytes") / data.num_samples for line in costs)
+        rate = image_bytes / sum(1 / line.number("decode_rate") for line in costs)
         return disk_limits(f"{max(1, round(rate / 1e6))}MB/s")
 
 

@@ -26,7 +26,7 @@ def make_model(name: str, num_classes: int) -> nn.Module:
     """A new model. `module:function` is called with the number of classes; `torchvision/NAME`, `timm/NAME` are theirs.
 
     >>> sum(weights.numel() for weights in make_model("resnet8", 10).parameters())
-    75994
+    78042
     """
     if name in MODELS:
         return MODELS[name](num_classes)
