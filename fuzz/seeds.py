@@ -13,6 +13,7 @@ from PIL import Image
 
 import penstock
 from penstock.codecs import find
+from penstock.codecs.pjpeg import scan_ends
 from penstock.testing.codec import capabilities_of, sample_image
 from penstock.types import Pixels
 from tests.unit.codecs.test_suite import FORMATS
@@ -34,7 +35,9 @@ class Seed:
 
 def all_seeds() -> list[Seed]:
     """Every seed, sorted by codec and name; the same on every machine with the same libraries."""
-    return sorted((*encoded_seeds(), *pillow_seeds(), *tiff_seeds()), key=lambda seed: (seed.codec, seed.name))
+    return sorted(
+        (*encoded_seeds(), *pillow_seeds(), *truncated_seeds(), *tiff_seeds()), key=lambda seed: (seed.codec, seed.name)
+    )
 
 
 def encoded_seeds() -> Iterator[Seed]:
@@ -88,6 +91,17 @@ def pillow_seeds() -> Iterator[Seed]:
         file = io.BytesIO()
         image.save(file, kind, **options)
         yield Seed("pnm" if kind == "ppm" else kind, f"pillow-{name}", file.getvalue())
+
+
+def truncated_seeds() -> Iterator[Seed]:
+    """Progressive JPEGs that end after a few of their scans, in colour, grey and CMYK."""
+    colour = Image.fromarray(sample_image(20, 17, 3, "uint8"))
+    for name, image in (("colour", colour), ("grey", colour.convert("L")), ("cmyk", colour.convert("CMYK"))):
+        file = io.BytesIO()
+        image.save(file, "jpeg", progressive=True)
+        for count, end in enumerate(scan_ends(file.getvalue()), start=1):
+            if count in (1, 2, 5, 9):
+                yield Seed("pjpeg", f"truncated-{name}-{count}", file.getvalue()[:end])
 
 
 def tiff_seeds() -> Iterator[Seed]:

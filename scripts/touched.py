@@ -36,6 +36,7 @@ class Rule:
 
 RULES = (
     Rule(("native/base/*", "native/codecs/co*", "native/codecs/decode*", "fuzz/*"), (FUZZ,)),
+    Rule(("native/codecs/jpeg*",), (FUZZ_ONE.format(codec="pjpeg"),)),
     Rule(("native/*", "src/penstock/codecs/*"), ("tests/parity",)),
     Rule(
         ("native/CMakeLists.txt", "native/base/*", "native/*_neon*", "native/codecs/weir*", "scripts/arm64.py"),
@@ -82,7 +83,7 @@ FUZZ_PARTS = {
     "png": ("png_round_trip",),
     "weir": ("weir_header", "weir_round_trip", "weir_tile"),
 }
-CODECS = ("bmp", "jpeg", "l3", "png", "pnm", "raw", "tiff", "webp", "weir")
+CODECS = ("bmp", "jpeg", "l3", "pjpeg", "png", "pnm", "raw", "tiff", "webp", "weir")
 
 
 def main(arguments: list[str]) -> int:

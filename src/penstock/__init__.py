@@ -9,7 +9,7 @@ from penstock.version import __version__
 
 if typing.TYPE_CHECKING:
     from penstock.doctor import diagnose, watch
-    from penstock.load import Loader
+    from penstock.load import Loader, Regimen
     from penstock.records import Dataset
     from penstock.records import open_dataset as open  # noqa: A004  # as users of h5py, zarr and safetensors write it
 
@@ -21,6 +21,7 @@ __all__ = [
     "ImageInfo",
     "Loader",
     "PenstockError",
+    "Regimen",
     "SourceError",
     "StorageError",
     "__version__",
@@ -36,6 +37,7 @@ __all__ = [
 _WHEN_ASKED = {
     "Dataset": ("penstock.records", "Dataset"),
     "Loader": ("penstock.load", "Loader"),
+    "Regimen": ("penstock.load", "Regimen"),
     "diagnose": ("penstock.doctor", "diagnose"),
     "open": ("penstock.records", "open_dataset"),
     "watch": ("penstock.doctor", "watch"),

@@ -109,6 +109,7 @@ HEADERS = {
     "bmp": Header(pillow("BMP"), _bmp),
     "jpeg": Header(encoder("jpeg"), _jpeg),
     "l3": Header(encoder("l3"), _l3),
+    "pjpeg": Header(encoder("pjpeg"), _jpeg),
     "png": Header(pillow("PNG"), _png),
     "pnm": Header(pillow("PPM"), _pnm),
     "raw": Header(encoder("raw"), _raw),

@@ -18,6 +18,7 @@ from penstock.load.delivery import BatchDict, Delivery, EpochPart, Progress
 from penstock.load.failures import FailureLog
 from penstock.load.fidelity import FidelityLike, as_fidelity
 from penstock.load.liquid import check_liquid, open_liquid, order_of, passing_bytes, refuse_with_liquid
+from penstock.load.look import chosen_samples, look_at
 from penstock.load.options import OWN_CACHES, ErrorPolicy, ReadPolicy, check_count, take_foreign_keywords
 from penstock.load.process import FORKED, explained, refuse_worker
 from penstock.load.resources import choose_resources
@@ -190,6 +191,20 @@ class Loader:
         """Let images have so many scans from the next epoch on, whatever `fidelity` planned: what a tuner calls."""
         self._fidelity.set(self._next.epoch, as_fidelity(fidelity, self._samples).at(0))
         self._next = replace(self._next, fidelity=self._fidelity.at(self._next.epoch))
+
+    def look(self, batches: int, fidelity: int | None = None) -> Iterator[Any]:
+        """Some batches of random samples of this rank, outside of any epoch; the same ones at every fidelity.
+
+        Samples and the draws of transforms depend on the seed alone. Nothing that an epoch does changes by it.
+        """
+        check_count("batches", batches, 1)
+        wanted = as_fidelity(fidelity, self._samples).at(0)
+        order = self._order
+        ids = chosen_samples(order.selection, batches * self.batch_size, order.seed, self.rank, self.world_size)
+        with explained():
+            found = look_at(self._pipeline, self._samples, ids, self.batch_size, order.seed, wanted)
+            for batch, _ in self._ahead((self._finish(batch), 0) for batch in found):
+                yield batch
 
     def state_dict(self) -> dict[str, object]:
         """Where the loader stands, as a small JSON object: batches handed out count, those read ahead do not.

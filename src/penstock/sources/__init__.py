@@ -14,6 +14,7 @@ from penstock.sources.folder import ImageFolder
 from penstock.sources.manifest import Manifest
 from penstock.sources.masks import ImagesAndMasks
 from penstock.sources.parquet import ParquetImages
+from penstock.sources.pcr import PcrRecords
 from penstock.sources.probe import Probe, probe
 from penstock.sources.source import Source
 from penstock.sources.webdataset import WebDataset
@@ -39,6 +40,7 @@ SOURCES: tuple[SourceKind, ...] = (
     Manifest,
     WebDataset,
     ParquetImages,
+    PcrRecords,
     ImagesAndMasks,
     ImageFolder,
 )
@@ -50,6 +52,7 @@ LOOKED_FOR = {
     "manifest": "a .csv, .tsv or .jsonl file, or manifest.jsonl, metadata.csv… in a folder",
     "webdataset": ".tar files",
     "parquet": ".parquet files",
+    "pcr": "PCR_index.pb and .pcr files",
     "masks": "folders 'images' and 'masks' (or 'annotations', 'depth')",
     "folder": "a folder of images",
 }

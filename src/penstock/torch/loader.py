@@ -68,6 +68,9 @@ class Loader(ArrayLoader):
     def _finish(self, batch: BatchDict) -> BatchDict:
         image = batch["image"]
         batch = {name: _tensors(value) for name, value in batch.items()}
+        label = batch.get("label")
+        if isinstance(label, torch.Tensor) and not label.is_floating_point():
+            batch["label"] = label.long()  # an index may hold int32, which torch's losses refuse
         if self._takes_encoded:
             batch["image"] = self._decoded(image)
         elif self._rest is not None:

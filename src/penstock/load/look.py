@@ -1,0 +1,39 @@
+"""Batches outside of any epoch: a look at some samples, the same ones at whatever fidelity."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from penstock import _native
+from penstock.load.delivery import BatchDict
+from penstock.load.failures import Failure
+from penstock.load.samples import Ids, Samples
+
+LOOK_STREAM = 0xF1DE  # apart from the numbers that shuffle epochs
+
+
+def chosen_samples(selection: Ids, count: int, seed: int, rank: int, world_size: int) -> Ids:
+    """The samples that a rank looks at: a part of a random choice that is the same on all of them."""
+    rng = np.random.default_rng([seed, LOOK_STREAM])
+    chosen: Ids = rng.permutation(selection)[: count * world_size][rank::world_size]
+    return chosen
+
+
+def look_at(
+    pipeline: _native.Pipeline, samples: Samples, ids: Ids, batch_size: int, seed: int, fidelity: int | None
+) -> Iterator[BatchDict]:
+    """Batches of these samples, drawn as for epoch 0. Nothing of it is kept in memory."""
+    for begin in range(0, len(ids), batch_size):
+        rows = ids[begin : begin + batch_size]
+        batch = pipeline.submit(rows.astype(np.uint64), seed, 0, None, None, fidelity or 0)
+        pipeline.wait(batch)
+        failures = batch.failures()
+        if failures:
+            raise Failure.of(failures[0]).error
+        found: BatchDict = {name: batch.pixels(index) for index, name in enumerate(samples.image_fields)}
+        for name, column in samples.scalars.items():
+            found[name] = column[rows]
+        found["id"] = rows
+        yield found

@@ -1,0 +1,96 @@
+"""What each fidelity of progressive images costs and keeps: bytes, CPU seconds, MS-SSIM. The static tuner is here.
+
+Every fidelity is a point in cost space as a format is: `FormatCosts`, with the bytes that are read of an image.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from penstock import _native
+from penstock.codecs import DecodeOptions, decode, find, inspect, parse_format, transcode
+from penstock.codecs.pjpeg import scan_ends
+from penstock.profile.values import FormatCosts
+from penstock.records.fidelity import stored_scans
+from penstock.types import OnProgress, no_progress
+
+DEFAULT_THRESHOLD = 0.95
+"""Of the mean MS-SSIM: differences below are hardly seen at training sizes."""
+COLOUR_SCANS = 10
+
+
+def measure_fidelities(
+    images: Sequence[bytes],
+    format: str = "pjpeg",
+    *,
+    repeats: int = 3,
+    on_progress: OnProgress = no_progress,
+) -> dict[int, FormatCosts]:
+    """Costs of a sample of images at every fidelity that `format` stores, by number of scans.
+
+    A JPEG is transcoded as a build does it, anything else encoded. Distortion is that against the full fidelity.
+
+    >>> from penstock import encode
+    >>> noise = np.random.default_rng(0).integers(0, 256, (64, 64, 3), np.uint8)
+    >>> found = measure_fidelities([encode(noise, "jpeg")])
+    >>> sorted(found), bool(found[1].bytes[0] < found[10].bytes[0]), float(found[10].ms_ssim[0])
+    ([1, 2, 5, 10], True, 1.0)
+    """
+    columns: dict[int, list[tuple[float, ...]]] = {}
+    for number, data in enumerate(images):
+        on_progress("fidelities", number, len(images))
+        begin = time.thread_time()
+        stored = _stored(data, format)
+        encode_seconds = time.thread_time() - begin
+        for scans, row in _rows(stored, format, encode_seconds, repeats).items():
+            columns.setdefault(scans, []).append(row)
+    return {scans: _costs(np.array(rows)) for scans, rows in sorted(columns.items())}
+
+
+def choose_fidelity(costs: Mapping[int, FormatCosts], threshold: float = DEFAULT_THRESHOLD) -> int:
+    """The smallest number of scans whose mean MS-SSIM reaches the threshold; the largest if none does."""
+    passed = (scans for scans in sorted(costs) if float(np.mean(costs[scans].ms_ssim)) >= threshold)
+    return next(passed, max(costs))
+
+
+def _stored(data: bytes, format: str) -> bytes:
+    if inspect(data).codec == "jpeg":
+        return transcode(data, "jpeg:progressive")
+    return find("pjpeg").encode(decode(data), parse_format(format))
+
+
+def _rows(stored: bytes, format: str, encode_seconds: float, repeats: int) -> dict[int, tuple[float, ...]]:
+    """Of one image, by number of scans: bytes, decode seconds, encode seconds, MS-SSIM, PSNR."""
+    codec = find("pjpeg")
+    ends = scan_ends(stored)
+    whole = codec.decode(stored, DecodeOptions())
+    counts = [scans for scans in stored_scans(format) if scans <= COLOUR_SCANS]
+    rows: dict[int, tuple[float, ...]] = {}
+    for scans in counts:
+        is_whole = scans == counts[-1] or scans >= len(ends)
+        prefix = stored if is_whole else stored[: ends[scans - 1]]
+        pixels = codec.decode(prefix, DecodeOptions())
+        seconds = min(_decode_seconds(prefix) for _ in range(repeats))
+        similarity, ratio = _native.ms_ssim(whole, pixels, 0), _native.psnr(whole, pixels, 0)
+        rows[scans] = (float(len(prefix)), seconds, encode_seconds, similarity, ratio)
+    return rows
+
+
+def _decode_seconds(prefix: bytes) -> float:
+    begin = time.thread_time()
+    find("pjpeg").decode(prefix, DecodeOptions())
+    return time.thread_time() - begin
+
+
+def _costs(rows: np.typing.NDArray[np.float64]) -> FormatCosts:
+    return FormatCosts(
+        is_exact=bool(np.isinf(rows[:, 4]).all()),
+        bytes=rows[:, 0],
+        decode_seconds=rows[:, 1],
+        encode_seconds=rows[:, 2],
+        ms_ssim=rows[:, 3],
+        psnr=rows[:, 4],
+    )
