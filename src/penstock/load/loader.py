@@ -106,6 +106,7 @@ class Loader:
         self._samples = open_samples(path, fields, on_progress)
         self._fidelity = as_fidelity(fidelity, self._samples)
         self._cached_fidelity: int | None = None
+        self._held: npt.NDArray[np.int64] | None = None
         selection = self._samples.select(split, subset)
         chosen, self._reading = as_window(window, self._samples)
         self._order = _order_of(self._samples, selection, seed, shuffle, chosen)
@@ -300,8 +301,9 @@ class Loader:
         """A cache for samples of this fidelity. What is in memory stays: raising it reads only what is missing."""
         sizes = self._samples.sizes_at(fidelity)
         resident = None if self._cache is None else self._cache.resident
-        if resident is not None:
-            sizes = np.where(resident, np.maximum(sizes, self._samples.sizes_at(self._cached_fidelity)), sizes)
+        if resident is not None and self._held is not None:
+            sizes = np.where(resident, np.maximum(sizes, self._held), sizes)
+        self._held = sizes
         cache = open_cache(self._policy.cache, self._share(), sizes, self._budget.cache_bytes)
         if resident is not None:
             cache.carry(resident)
