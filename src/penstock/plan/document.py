@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
 from penstock.documents import Json, write_document
+from penstock.plan.fidelity import FidelityAdvice
 from penstock.plan.rates import Rates
 from penstock.plan.rule import Cheapest
 
@@ -62,6 +63,8 @@ class Plan:
     access: str
     explanation: tuple[str, ...]
     liquid: Mapping[str, Json] | None = None
+    fidelity: FidelityAdvice | None = None
+    """What progressive images would give; None if the profile has not measured them."""
 
     @property
     def chosen(self) -> Row:
@@ -111,4 +114,6 @@ def write_plan(plan: Plan) -> bytes:
     }
     if plan.liquid is not None:
         members["liquid"] = dict(plan.liquid)
+    if plan.fidelity is not None:
+        members["fidelity"] = plan.fidelity.as_dict()
     return write_document(members)

@@ -11,6 +11,7 @@ import numpy as np
 from penstock.errors import ArgumentError
 from penstock.plan.document import Plan, Row, WhatIf
 from penstock.plan.explain import explain
+from penstock.plan.fidelity import advise
 from penstock.plan.liquid import closed_form, search_pair
 from penstock.plan.problem import Goals, Problem, make_problem
 from penstock.plan.rates import Rates, rates_of, single_format, two_formats
@@ -43,6 +44,7 @@ def make_plan(profile: Profile, goals: Goals, *, method: str = "lp", seed: int =
     rows = _rows(profile, problem, _expected(rule, profile, problem))
     what_if = _what_if(profile, goals, rows[-1].rates.end_to_end)
     smallest = _smallest_cache(problem, rows[-1].rates)
+    fidelity = advise(profile, problem, goals, rows[1].rates, rows[-1].rates)
     return Plan(
         rule=rule,
         mix=rows[-1].mix,
@@ -54,8 +56,9 @@ def make_plan(profile: Profile, goals: Goals, *, method: str = "lp", seed: int =
         cache="none" if problem.memory_bytes == 0 else "rolling",
         threads=max(1, round(goals.cores if goals.cores is not None else profile.cores)),
         access="random",
-        explanation=tuple(explain(problem, rows, what_if, smallest)),
+        explanation=(*explain(problem, rows, what_if, smallest), *([fidelity.reason] if fidelity is not None else [])),
         liquid=_liquid_beside(problem),
+        fidelity=fidelity,
     )
 
 

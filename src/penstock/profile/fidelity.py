@@ -6,7 +6,7 @@ Every fidelity is a point in cost space as a format is: `FormatCosts`, with the 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -15,23 +15,29 @@ from penstock.codecs import DecodeOptions, decode, find, inspect, parse_format, 
 from penstock.codecs.pjpeg import scan_ends
 from penstock.profile.values import FormatCosts
 from penstock.records.fidelity import stored_scans
-from penstock.types import OnProgress, no_progress
+from penstock.transforms import Chain
+from penstock.types import OnProgress, Pixels, no_progress
 
 DEFAULT_THRESHOLD = 0.95
 """Of the mean MS-SSIM: differences below are hardly seen at training sizes."""
 COLOUR_SCANS = 10
+
+Job = Callable[[str, bytes], object]
+"""Decodes bytes by a codec's name, as the loader would."""
 
 
 def measure_fidelities(
     images: Sequence[bytes],
     format: str = "pjpeg",
     *,
+    chain: Chain | None = None,
     repeats: int = 3,
     on_progress: OnProgress = no_progress,
 ) -> dict[int, FormatCosts]:
     """Costs of a sample of images at every fidelity that `format` stores, by number of scans.
 
-    A JPEG is transcoded as a build does it, anything else encoded. Distortion is that against the full fidelity.
+    A JPEG is transcoded as a build does it, anything else encoded. Distortion is that against the full fidelity. With a
+    chain of transforms a decode is that of the region they want, and includes them.
 
     >>> from penstock import encode
     >>> noise = np.random.default_rng(0).integers(0, 256, (64, 64, 3), np.uint8)
@@ -45,9 +51,19 @@ def measure_fidelities(
         begin = time.thread_time()
         stored = _stored(data, format)
         encode_seconds = time.thread_time() - begin
-        for scans, row in _rows(stored, format, encode_seconds, repeats).items():
+        job = _job(chain, decode(data), number)
+        for scans, row in _rows(stored, format, encode_seconds, job, repeats).items():
             columns.setdefault(scans, []).append(row)
     return {scans: _costs(np.array(rows)) for scans, rows in sorted(columns.items())}
+
+
+def source_seconds(images: Sequence[bytes], chain: Chain | None = None, *, repeats: int = 3) -> float:
+    """Mean CPU seconds of decoding the images as they are, measured as the fidelities are."""
+    least = []
+    for number, data in enumerate(images):
+        job, codec = _job(chain, decode(data), number), inspect(data).codec
+        least.append(min(_seconds(job, codec, data) for _ in range(repeats)))
+    return float(np.mean(least))
 
 
 def choose_fidelity(costs: Mapping[int, FormatCosts], threshold: float = DEFAULT_THRESHOLD) -> int:
@@ -62,7 +78,18 @@ def _stored(data: bytes, format: str) -> bytes:
     return find("pjpeg").encode(decode(data), parse_format(format))
 
 
-def _rows(stored: bytes, format: str, encode_seconds: float, repeats: int) -> dict[int, tuple[float, ...]]:
+def _job(chain: Chain | None, pixels: Pixels, number: int) -> Job:
+    if chain is None or not chain.native:
+        return lambda codec, data: find(codec).decode(data, DecodeOptions())
+    program = chain.program()
+    drawn = program.draw((pixels.shape[0], pixels.shape[1]), 0, 0, number)
+    options = DecodeOptions(region=program.region(drawn))
+    channels = pixels.shape[2] if pixels.ndim == 3 else 1
+    out = np.empty((*drawn.output, channels), program.output_type or pixels.dtype)
+    return lambda codec, data: program.apply(find(codec).decode(data, options), drawn, out)
+
+
+def _rows(stored: bytes, format: str, encode_seconds: float, job: Job, repeats: int) -> dict[int, tuple[float, ...]]:
     """Of one image, by number of scans: bytes, decode seconds, encode seconds, MS-SSIM, PSNR."""
     codec = find("pjpeg")
     ends = scan_ends(stored)
@@ -73,15 +100,15 @@ def _rows(stored: bytes, format: str, encode_seconds: float, repeats: int) -> di
         is_whole = scans == counts[-1] or scans >= len(ends)
         prefix = stored if is_whole else stored[: ends[scans - 1]]
         pixels = codec.decode(prefix, DecodeOptions())
-        seconds = min(_decode_seconds(prefix) for _ in range(repeats))
+        seconds = min(_seconds(job, codec.name, prefix) for _ in range(repeats))
         similarity, ratio = _native.ms_ssim(whole, pixels, 0), _native.psnr(whole, pixels, 0)
         rows[scans] = (float(len(prefix)), seconds, encode_seconds, similarity, ratio)
     return rows
 
 
-def _decode_seconds(prefix: bytes) -> float:
+def _seconds(job: Job, codec: str, data: bytes) -> float:
     begin = time.thread_time()
-    find("pjpeg").decode(prefix, DecodeOptions())
+    job(codec, data)
     return time.thread_time() - begin
 
 

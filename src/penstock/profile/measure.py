@@ -19,9 +19,10 @@ from penstock.errors import ArgumentError, CodecError
 from penstock.machine import this_machine
 from penstock.profile.costs import candidates, measure_formats
 from penstock.profile.disk import DiskProbe, measure_disk, measure_opens
+from penstock.profile.fidelity import measure_fidelities, source_seconds
 from penstock.profile.pipeline import measure_pipeline, measure_scaling
 from penstock.profile.sampling import stratified
-from penstock.profile.values import Dataset, Figure, Profile
+from penstock.profile.values import Dataset, Figure, FormatCosts, Profile
 from penstock.sources import open_source
 from penstock.sources.source import ABSENT, ASK, WHOLE, Samples, Source
 from penstock.storage import read_file, read_range
@@ -31,6 +32,8 @@ from penstock.types import Integers, OnProgress, no_progress
 
 WORTH_WHOLE_REPEATS = 50
 """Images: who measures fewer wants a quick answer."""
+FIDELITY_IMAGES = 24
+"""Of those that were measured: each is decoded at every fidelity."""
 MANY = 4096
 """Images whose headers are read: a header costs a thousandth of a measurement."""
 
@@ -88,6 +91,7 @@ def measure(
     folder = _probe_folder(path, options.on)
     seconds = options.repeat_seconds * min(1.0, len(measured.images) / WORTH_WHOLE_REPEATS)
     pipeline = measure_pipeline(measured.stored, chain, machine.cores, folder, seconds=seconds, on_progress=on_progress)
+    formats = measured.scaled(pipeline)
     disk = measure_disk(folder, options.disk, on_progress=on_progress)
     return Profile(
         cpu=machine.cpu,
@@ -105,12 +109,22 @@ def measure(
             mean_pixels=_mean_pixels(samples, stratified(_labels(samples), sizes, MANY)),
         ),
         images=measured.images,
-        formats=measured.scaled(pipeline),
+        formats=formats,
         compute=_compute(options, images, chain),
         compute_from=_compute_from(options),
         transform=options.transform,
         ranks=options.ranks,
+        fidelities=_fidelities(images[:FIDELITY_IMAGES], formats[own], chain, on_progress),
     )
+
+
+def _fidelities(images: list[bytes], own: FormatCosts, chain: Chain, on_progress: OnProgress) -> dict[int, FormatCosts]:
+    """What JPEGs would cost as pjpeg. Decodes are scaled as those of the source's format were: to the pipeline's."""
+    if any(inspect(data).codec != "jpeg" for data in images):
+        return {}
+    found = measure_fidelities(images, chain=chain, on_progress=on_progress)
+    factor = float(own.decode_seconds[: len(images)].mean()) / source_seconds(images, chain)
+    return {scans: replace(costs, decode_seconds=costs.decode_seconds * factor) for scans, costs in found.items()}
 
 
 def _labels(samples: Samples) -> npt.NDArray[np.int64] | None:

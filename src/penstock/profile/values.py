@@ -118,6 +118,8 @@ class Profile:
     compute_from: str = "unknown"
     transform: str = "none"
     ranks: int = 1
+    fidelities: Mapping[int, FormatCosts] = field(default_factory=dict)
+    """Of everything in `pjpeg`, by number of scans, on the first of the images; empty if it was not measured."""
 
     def speedup(self, cores: float) -> float:
         """How many cores so many are worth: straight between measured points, the last slope beyond.
@@ -192,6 +194,7 @@ def write_profile(profile: Profile) -> bytes:
             for image in profile.images
         ],
         "formats": {name: _write_format(profile, name) for name in profile.formats},
+        "fidelities": {str(scans): _write_costs(costs) for scans, costs in sorted(profile.fidelities.items())},
         "compute": {"from": profile.compute_from}
         | ({"images_per_second": _figure(profile.compute)} if profile.compute is not None else {}),
         "transform": profile.transform,
@@ -231,6 +234,7 @@ def read_profile(data: bytes, where: str = "") -> Profile:
         compute_from=compute.text("from"),
         transform=document.text("transform"),
         ranks=document.integer("ranks", minimum=1),
+        fidelities=_read_fidelities(document),
     )
 
 
@@ -279,6 +283,15 @@ def _read_image(document: Document) -> SampledImage:
 def _write_format(profile: Profile, name: str) -> dict[str, Json]:
     costs = profile.formats[name]
     size, seconds = profile.estimates(name)
+    estimates: dict[str, Json] = {"estimates": {"bytes": size.as_dict(), "decode_seconds": seconds.as_dict()}}
+    return (
+        _write_costs(costs)
+        | estimates
+        | ({"pipeline_seconds": _figure(costs.pipeline)} if costs.pipeline is not None else {})
+    )
+
+
+def _write_costs(costs: FormatCosts) -> dict[str, Json]:
     return {
         "is_exact": costs.is_exact,
         "bytes": [round(value) for value in costs.bytes],
@@ -286,8 +299,18 @@ def _write_format(profile: Profile, name: str) -> dict[str, Json]:
         "encode_seconds": costs.encode_seconds.tolist(),
         "ms_ssim": costs.ms_ssim.tolist(),
         "psnr": [value if math.isfinite(value) else None for value in costs.psnr.tolist()],
-        "estimates": {"bytes": size.as_dict(), "decode_seconds": seconds.as_dict()},
-    } | ({"pipeline_seconds": _figure(costs.pipeline)} if costs.pipeline is not None else {})
+    }
+
+
+def _read_fidelities(document: Document) -> dict[int, FormatCosts]:
+    if "fidelities" not in document:
+        return {}
+    found = {}
+    for scans, item in document.children("fidelities"):
+        if not scans.isdecimal():
+            raise item.refusal(f"{scans!r} is no number of scans", "fidelities")
+        found[int(scans)] = _read_format(item, len(item.values("bytes")))
+    return found
 
 
 def _read_format(document: Document, num_images: int) -> FormatCosts:

@@ -17,6 +17,7 @@ from penstock.codecs.transcode import transcode
 from penstock.export import export
 from penstock.records import Dataset, verify
 from spec.reference import dataset as reference
+from tests.dataset_files import files_of
 from tests.progressive_files import build_blocks, picture, write_jpegs
 
 GROUPS = (1, 2, 5, 10)
@@ -155,11 +156,20 @@ def test_masks_follow_their_block(tmp_path: Path) -> None:
 
 
 def test_a_killed_build_goes_on_at_a_block(tmp_path: Path) -> None:
-    source = write_jpegs(tmp_path / "source", 200)
-    options = BuildOptions(shard_bytes=1 << 17)
+    source = write_jpegs(tmp_path / "source", 140, side=24)
+    options = BuildOptions(shard_bytes=1 << 16)
     whole = build(source, tmp_path / "whole.pen", mix="pjpeg=1", options=options)
-    assert len(whole.manifest.shards) > 1
-    assert [shard.records for shard in whole.manifest.shards[:-1]] == [64] * (len(whole.manifest.shards) - 1)
+    assert [shard.records for shard in whole.manifest.shards] == [64, 64, 12]
+
+    def stop(stage: str, done: int, total: int) -> None:
+        if done == total:
+            raise InterruptedError(stage)
+
+    with pytest.raises(InterruptedError):
+        build(source, tmp_path / "again.pen", mix="pjpeg=1", options=options, on_progress=stop)
+    (tmp_path / "again.pen" / ".build" / "pjpeg-00001.rows").unlink()
+    build(source, tmp_path / "again.pen", mix="pjpeg=1", options=options)
+    assert files_of(tmp_path / "again.pen") == files_of(tmp_path / "whole.pen")
 
 
 def rows_of(path: Path) -> list[dict[str, Any]]:

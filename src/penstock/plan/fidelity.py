@@ -1,0 +1,126 @@
+"""Fidelity in a plan: what `pjpeg` would give at each number of scans, and whether it is worth it.
+
+Each fidelity is a format in cost space; but it is chosen at read time, by quality, and not mixed image by image. So it
+stands beside the mix, as advice: the smallest fidelity that looks good enough, if the disk is what training waits for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from penstock.documents import Json
+from penstock.plan.problem import Goals, Problem
+from penstock.plan.rates import Rates, rates_of
+from penstock.profile import FormatCosts, Profile, choose_fidelity
+from penstock.profile.fidelity import DEFAULT_THRESHOLD
+
+WORTH_READING_LESS = 1.10
+"""What a fidelity must gain over the chosen mix."""
+BLOCK_RECORDS = 64
+"""Images that share a read."""
+
+
+@dataclass(frozen=True, slots=True)
+class FidelityRow:
+    """What everything in `pjpeg` gives at one fidelity."""
+
+    scans: int
+    ms_ssim: float
+    rates: Rates
+
+
+@dataclass(frozen=True, slots=True)
+class FidelityAdvice:
+    """What the static tuner chose, and whether reading it is worth a build."""
+
+    threshold: float
+    scans: int
+    """The smallest whose mean MS-SSIM reaches the threshold."""
+    is_recommended: bool
+    reason: str
+    rows: tuple[FidelityRow, ...]
+
+    def as_dict(self) -> dict[str, Json]:
+        """As a plan writes it."""
+        return {
+            "format": "pjpeg",
+            "threshold": self.threshold,
+            "scans": self.scans,
+            "is_recommended": self.is_recommended,
+            "reason": self.reason,
+            "rows": [
+                {
+                    "scans": row.scans,
+                    "ms_ssim": row.ms_ssim,
+                    "bytes_per_image": row.rates.bytes_per_image,
+                    "load_images_per_second": _finite(row.rates.load),
+                    "decode_images_per_second": _finite(row.rates.decode),
+                    "images_per_second": _finite(row.rates.end_to_end),
+                    "bottleneck": row.rates.bottleneck,
+                }
+                for row in self.rows
+            ],
+        }
+
+
+def _finite(rate: float) -> float | None:
+    return rate if math.isfinite(rate) else None
+
+
+def advise(profile: Profile, problem: Problem, goals: Goals, packed: Rates, chosen: Rates) -> FidelityAdvice | None:
+    """Advice next to a chosen mix; `packed` are the rates of the source's own bytes. None if nothing was measured."""
+    if not profile.fidelities:
+        return None
+    threshold = goals.min_ms_ssim if goals.min_ms_ssim is not None else DEFAULT_THRESHOLD
+    scans = choose_fidelity(profile.fidelities, threshold)
+    rows = tuple(
+        FidelityRow(number, float(np.mean(costs.ms_ssim)), _rates(profile, problem, costs))
+        for number, costs in sorted(profile.fidelities.items())
+    )
+    own = next(row for row in rows if row.scans == scans)
+    is_recommended, reason = _judged(own, packed, chosen, profile.fidelities)
+    return FidelityAdvice(threshold, scans, is_recommended, reason, rows)
+
+
+def _rates(profile: Profile, problem: Problem, costs: FormatCosts) -> Rates:
+    """Relative to the source's own format on the same images, because only some were measured."""
+    count = len(costs.bytes)
+    source_bytes = np.array([image.source_bytes for image in profile.images[:count]], float)
+    source_seconds = profile.formats[profile.dataset.source_format].decode_seconds[:count]
+    size = problem.bytes[:, [problem.source]] * (costs.bytes.mean() / source_bytes.mean())
+    seconds = problem.cpu_seconds[:, [problem.source]] * (costs.decode_seconds.mean() / source_seconds.mean())
+    everything = replace(
+        problem,
+        formats=("pjpeg",),
+        source=0,
+        bytes=size,
+        cpu_seconds=seconds,
+        page_bytes=problem.page_bytes // BLOCK_RECORDS,
+        seconds_per_read=problem.seconds_per_read / BLOCK_RECORDS,
+    )
+    return rates_of(everything, np.ones_like(size))
+
+
+def _judged(own: FidelityRow, packed: Rates, chosen: Rates, fidelities: Mapping[int, FormatCosts]) -> tuple[bool, str]:
+    gain = own.rates.end_to_end / chosen.end_to_end
+    share = own.rates.bytes_per_image / packed.bytes_per_image
+    quality = f"fidelity {own.scans} of {max(fidelities)} (MS-SSIM {own.ms_ssim:.3f}, {share:.0%} of the bytes)"
+    if chosen.bottleneck == "compute":
+        return False, "Fewer bytes would not help: data arrives faster than the model uses it."
+    if gain > WORTH_READING_LESS:
+        reached = f"{own.rates.end_to_end:,.0f} images/s, {gain:.2f} times the chosen mix"
+        return (
+            True,
+            f"Everything in pjpeg, read at {quality}, would reach {reached}; all of it can still be read later.",
+        )
+    if own.rates.bottleneck == "cpu":
+        slower = packed.decode / own.rates.decode
+        return False, (
+            f"pjpeg is not recommended: decoding would be the bottleneck. Read at {quality} it decodes "
+            f"{own.rates.decode:,.0f} images/s, {slower:.1f} times the work of the source's own format."
+        )
+    return False, f"pjpeg is not recommended: read at {quality} it would give {gain:.2f} times the chosen mix."
