@@ -101,12 +101,22 @@ class Trainer:
         iou = (right[is_present] / union[is_present]).mean()
         return float(right.sum() / max(1, int(confusion.sum()))), float(iou)
 
+    @property
+    def model(self) -> nn.Module:
+        """What is trained."""
+        return self._model
+
+    def loss_of(self, model: nn.Module, images: Any, targets: Any) -> torch.Tensor:  # noqa: ANN401  # arrays or tensors
+        """The loss of a batch; no step is made."""
+        loss: torch.Tensor = self._loss(model(self._inputs(images)), self._targets(targets))
+        return loss
+
     def _update(self, images: Any, targets: Any, epoch: int, steps_per_epoch: int) -> float:  # noqa: ANN401  # arrays or tensors
         self._set_rate(epoch, steps_per_epoch)
         with torch.autocast(self._device.type, enabled=self._device.type == "cuda"):
-            loss = self._loss(self._model(self._inputs(images)), self._targets(targets))
+            loss = self.loss_of(self._model, images, targets)
         self._optimizer.zero_grad(set_to_none=True)
-        self._scaler.scale(loss).backward()
+        self._scaler.scale(loss).backward()  # type: ignore[no-untyped-call]  # torch has no types there
         self._scaler.step(self._optimizer)
         self._scaler.update()
         self._step += 1

@@ -29,6 +29,7 @@ def spec_of(order: Order, *, part: str = "", variant: str = "") -> LoaderSpec:
         share=order.number("share", 1.0) if part == "train" else 1.0,
         is_encoded=bool(order.settings.get("encoded", False)),
         fidelity=_fidelity(order) if part != "val" else None,
+        is_tuned=bool(order.settings.get("tuned", False)) and part == "train",
     )
 
 

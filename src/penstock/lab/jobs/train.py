@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -32,10 +32,11 @@ def run(order: Order, on_progress: OnProgress) -> Measures:
     epochs: list[dict[str, float]] = []
     for variant, count in _stages(order):
         loader = open_loader(order.text("loader", "penstock"), spec_of(order, part="train", variant=variant))
+        tune = _tuner(order, trainer, loader)
         for _ in range(count):
             on_progress(f"epoch {len(epochs) + 1} of {_num_epochs(order)}, {variant}", len(epochs), _num_epochs(order))
             steps = -(-loader.num_images // order.integer("batch_size", 32))
-            epochs.append(_epoch(trainer, loader, validation, meter, (len(epochs), steps)))
+            epochs.append(_epoch(trainer, loader, validation, meter, (len(epochs), steps)) | tune())
         loader.close()
     if validation is not None:
         validation.close()
@@ -55,6 +56,33 @@ def _trainer(order: Order) -> Trainer:
         threads=order.integer("torch_threads"),
     )
     return Trainer(lambda classes: make_model(order.text("model"), classes), options, order.seed)
+
+
+def _tuner(order: Order, trainer: Trainer, loader: LabLoader) -> Callable[[], dict[str, float]]:
+    """What happens after an epoch: nothing, or a look at the gradients, which sets the next epoch's fidelity.
+
+    The scans of the epoch that ended are noted; 0 means all of them.
+    """
+    if not order.settings.get("tuned"):
+        return dict
+    from penstock.lab.loaders.ours import OurLoader
+    from penstock.torch import FidelityTuner
+    from penstock.torch import Loader as TensorLoader
+
+    assert isinstance(loader, OurLoader)
+    tensors = loader.loader
+    assert isinstance(tensors, TensorLoader)
+    target = order.text("target")
+    tuner = FidelityTuner(
+        trainer.model, lambda model, batch: trainer.loss_of(model, batch["image"], batch[target]), tensors, every=1
+    )
+
+    def after_epoch() -> dict[str, float]:
+        read = tensors.fidelity
+        tuner.step()
+        return {"scans": float(read or 0)}
+
+    return after_epoch
 
 
 def _validation(order: Order) -> LabLoader | None:

@@ -38,6 +38,8 @@ class LoaderSpec:
     """Read only: batches hold encoded images."""
     fidelity: FidelityLike = None
     """Scans of progressive images: a number, steps over the epochs, or None for all."""
+    is_tuned: bool = False
+    """Whether a tuner will set the fidelity: then batches are tensors, and the loader is torch's face of Penstock."""
 
 
 class LabLoader(Protocol):

@@ -50,6 +50,11 @@ class OurLoader:
         for batch in self._loader:
             yield batch["image"], batch[self._target] if self._target else None, len(batch["id"])
 
+    @property
+    def loader(self) -> Loader:
+        """The loader itself, for a tuner."""
+        return self._loader
+
     def facts(self) -> dict[str, float]:
         """Of `Loader.stats()`."""
         stats = self._loader.stats()
@@ -67,8 +72,7 @@ def open_loader(spec: LoaderSpec) -> OurLoader:
 
 
 def _open(spec: LoaderSpec, ids: Ids | None, memory_bytes: int) -> Loader:
-    kind = EncodedLoader if spec.is_encoded else Loader
-    return kind(
+    return _kind(spec)(
         spec.path,
         batch_size=spec.batch_size,
         seed=spec.seed,
@@ -81,6 +85,14 @@ def _open(spec: LoaderSpec, ids: Ids | None, memory_bytes: int) -> Loader:
         shuffle=spec.part != "val",
         fidelity=spec.fidelity,
     )
+
+
+def _kind(spec: LoaderSpec) -> type[Loader]:
+    if spec.is_tuned:
+        from penstock.torch import Loader as TensorLoader  # which only a tuner needs
+
+        return TensorLoader
+    return EncodedLoader if spec.is_encoded else Loader
 
 
 def transforms_of(spec: LoaderSpec) -> list[Transform] | None:

@@ -18,15 +18,15 @@ from penstock.lab.statistics import Estimate
 from penstock.report import Figure, Section
 from penstock.units import bytes_text
 
-FULL, RISING = "all scans", "rising"
+FULL, RISING, TUNED = "all scans", "rising", "tuned"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Fidelity(TrainingRecipe):
-    """Varies how many scans are read, fixed or rising over the epochs; holds data, disk, model, order and weights."""
+    """Varies how many scans are read: fixed, rising, or tuned by gradients; holds data, disk, model, order, weights."""
 
     name: ClassVar[str] = "fidelity"
-    question: ClassVar[str] = "accuracy and time per scan group, fixed and rising"
+    question: ClassVar[str] = "accuracy and time per scan group, tuned and fixed"
     published: ClassVar[str] = (
         "PCR (VLDB'21): few scans of progressive JPEGs train about twice as fast to the same accuracy where the disk "
         "limits; tasks with fine detail (cars) need more scans than coarse ones."
@@ -39,15 +39,18 @@ class Fidelity(TrainingRecipe):
     epochs: int = 8
 
     def cells(self, data: DataFacts, done: Sequence[Line]) -> list[Cell]:
-        """Every number of scans, and few first and all in the last quarter."""
+        """Every number of scans; few first and all in the last quarter; as many as the gradients ask for."""
         turn = max(1, self.epochs * 3 // 4)
         ways: dict[str, Json] = {FULL: None, **{_name(count): count for count in self.scans}}
         ways[RISING] = [[0, self.scans[0]], [turn, None]]
-        return [
-            self.train_cell(
-                data, seed, disk_limits(self.disk), variant=self.format, cache="none", way=way, fidelity=wish
-            )
+        limits = disk_limits(self.disk)
+        cells = [
+            self.train_cell(data, seed, limits, variant=self.format, cache="none", way=way, fidelity=wish)
             for way, wish in ways.items()
+            for seed in range(self.seeds)
+        ]
+        return cells + [
+            self.train_cell(data, seed, limits, variant=self.format, cache="none", way=TUNED, tuned=True)
             for seed in range(self.seeds)
         ]
 
@@ -58,7 +61,7 @@ class Fidelity(TrainingRecipe):
         reached, changes = estimates(found, "way", "accuracy"), losses(found, "way", FULL)
         seconds = {way: fmean(line.number("epoch_seconds") for line in group) for way, group in groups.items()}
         read = {way: fmean(line.number("disk_bytes_per_epoch") for line in group) for way, group in groups.items()}
-        fixed = [way for way in changes if way != RISING]
+        fixed = [way for way in changes if way not in (RISING, TUNED)]
         harmless = [way for way in fixed if changes[way].mean > -TOLERABLE]
         best = min(harmless, key=lambda way: read[way], default=FULL)
         rows = [
@@ -67,7 +70,12 @@ class Fidelity(TrainingRecipe):
         ]
         section = Section(
             "Scans",
-            (VALIDATED_ON, f"Rising: {_name(self.scans[0])} for three quarters of the epochs, then all."),
+            (
+                VALIDATED_ON,
+                f"Rising: {_name(self.scans[0])} for three quarters of the epochs, then all. Tuned: after each epoch "
+                "the fewest scans whose gradient points as that of all scans does (cosine of at least 0.8); the time "
+                "of these looks is not counted.",
+            ),
             (
                 Figure(accuracy_bars(found, "way"), "Best accuracy; whiskers: 95 % interval over seeds."),
                 Figure(curves(found, "way", seconds), f"Accuracy over time on a disk of {self.disk}."),
@@ -79,7 +87,7 @@ class Fidelity(TrainingRecipe):
         else:
             faster = seconds[FULL] / seconds[best]
             answer = f"Enough: {best}, {changes[best].mean * 100:+.1f} points, and epochs {faster:.2f} times as fast."
-        sizes = {way: round(value) for way, value in read.items() if way != RISING}
+        sizes = {way: round(value) for way, value in read.items() if way not in (RISING, TUNED)}
         situation = Situation(sizes=sizes, losses=changes, bottleneck="disk")
         return Findings(answer, (section,), flow_chart(situation), {"best": best, "seconds": dict(seconds)})
 

@@ -142,12 +142,12 @@ def _reads(read: dict[tuple[str, float], Estimate]) -> Section:
 
 def _agreement(read: dict[tuple[str, float], Estimate]) -> list[str]:
     """Whether the published shapes are here, in words."""
-    own = {place: value for place, value in read.items() if place[0] not in PAGE_CACHES}
     said = []
-    if own:
-        apart = max(abs(value.mean - _missed(share)) for (_, share), value in own.items())
-        verdict = "As published" if apart <= NEAR else "Disagrees with what was published"
-        said.append(f"{verdict}: caches of Penstock's own read 1 − x, here within {apart * 100:.1f} points of it.")
+    for name in dict.fromkeys(name for name, _ in read if name not in PAGE_CACHES):
+        gaps = [value.mean - _missed(share) for (whose, share), value in read.items() if whose == name]
+        apart = max(gaps, key=abs) * 100
+        verdict = "as published" if abs(apart) <= NEAR * 100 else "which is not 1 − x"
+        said.append(f"{name.capitalize()} is at most {apart:+.1f} points from 1 − x, {verdict}.")
     kernel = {place: value for place, value in read.items() if place[0] in PAGE_CACHES and place[1] < 1}
     if kernel:
         less = [
