@@ -100,15 +100,6 @@ class TestLabelsInTexture:
         assert loss(coarse) > -0.1
         assert loss(texture) < -0.15
 
-    def test_reverse_storage_budget(self, coarse: Path, texture: Path, tmp_path: Path) -> None:
-        def verdict(data: Path) -> object:
-            recipe = tiny("storage-budget", "shares=0.15", "ladder=jpeg:q=5", *self.settings)
-            lines = run_recipe(recipe, data, tmp_path / data.name)
-            return recipe.findings(lines).values["verdict"]
-
-        assert verdict(coarse) == "Compress"
-        assert verdict(texture) == "Subsample"
-
 
 @pytest.fixture(autouse=True)
 def few_threads() -> Iterator[None]:

@@ -18,6 +18,7 @@ from penstock.lab.recipes.lossless import Lossless
 from penstock.lab.recipes.mix import Mix
 from penstock.lab.recipes.orthogonal import Orthogonal
 from penstock.lab.recipes.regimen import Regimen
+from penstock.lab.recipes.storage_budget import StorageBudget
 from penstock.lab.recipes.thrash import Thrash
 from penstock.lab.recipes.time_budget import TimeBudget
 from penstock.lab.recipes.train import Train
@@ -253,3 +254,24 @@ def test_labels_in_fine_detail_reverse_fidelity() -> None:
     coarse, fine = answers(Fidelity(), [Coarse(1e7), Fine(1e7)])
     assert coarse.startswith("Enough: 1 scan,")
     assert fine.startswith("Enough: 2 scans,")
+
+
+def test_labels_in_fine_texture_reverse_storage_budget() -> None:
+    class Learner(Machine):
+        quality, number = 0.3, 0.3
+
+        def accuracy(self, cell: Cell) -> float:
+            is_compressed = cell.settings.get("variant") != "source"
+            is_fewer = float(str(cell.settings.get("share", 1.0))) < 1
+            return 0.9 - self.quality * is_compressed - self.number * is_fewer + 0.0001 * cell.seed
+
+    class Coarse(Learner):
+        quality = 0.0
+
+    class Texture(Learner):
+        number = 0.1
+
+    coarse, texture, neither = answers(StorageBudget(), [Coarse(1e7), Texture(1e7), Learner(1e7)])
+    assert coarse.startswith("Compress: +30.0 points")
+    assert texture.startswith("Subsample: -20.0 points")
+    assert neither.startswith("Either will do")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from penstock.lab.advice import Situation, flow_chart
+from penstock.lab.advice import TOLERABLE, Situation, flow_chart
 from penstock.lab.draw import by_seed, table_of
 from penstock.lab.lines import Line, measured
 from penstock.lab.recipe import Cell, DataFacts, Findings
@@ -77,8 +77,9 @@ class StorageBudget(TrainingRecipe):
                         f"{gap.low * 100:+.1f} to {gap.high * 100:+.1f}",
                     )
                 )
-        wins = [share for share, gap in gaps.items() if gap.mean > 0]
-        verdict = "Compress" if len(wins) > len(gaps) / 2 else "Subsample"
+        wins = sum(gap.mean > TOLERABLE for gap in gaps.values())
+        defeats = sum(gap.mean < -TOLERABLE for gap in gaps.values())
+        verdict = "Compress" if wins > defeats else "Subsample" if defeats > wins else "Either will do"
         told = ", ".join(f"{gap.mean * 100:+.1f} points at {share:.0%} of the bytes" for share, gap in gaps.items())
         section = Section(
             "Compressed or fewer",
@@ -91,7 +92,7 @@ class StorageBudget(TrainingRecipe):
         situation = Situation(sizes=sizes, losses=losses(measured(lines, "train")), storage_limit_bytes=limit)
         advice = (
             flow_chart(situation)
-            if verdict == "Compress"
+            if verdict != "Subsample"
             else ("Here fewer samples of full quality are worth more than all of lower quality.",)
         )
         return Findings(
