@@ -92,7 +92,7 @@ def lossless(files: list[Path], work: Path, _: int) -> Iterator[Line]:
                 seen += 1
     assert seen == len(files), "an epoch is not the whole set"
     export(path, work / "back")
-    back = sorted((work / "back").rglob("*.jpg"))
+    back = sorted(path for path in (work / "back").rglob("*") if path.suffix.lower() in (".jpg", ".jpeg"))
     for one, other in zip(files, back, strict=True):
         same = transcode(one.read_bytes(), "jpeg:optimize") == transcode(other.read_bytes(), "jpeg:optimize")
         assert same, f"{one} came back with other coefficients or metadata"
