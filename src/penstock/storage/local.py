@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import functools
 import os
 import time
@@ -90,6 +91,9 @@ def disk_limit() -> _native.ReadLimit | None:
 def _limit_of(text: str) -> _native.ReadLimit | None:
     disk = EmulatedDisk.of_text(text)
     return _native.ReadLimit(disk.bytes_per_second or 0.0, disk.reads_per_second or 0.0) if disk else None
+
+
+atexit.register(_limit_of.cache_clear)  # an object of the extension must not outlive it
 
 
 def time_opens(paths: list[bytes]) -> float:

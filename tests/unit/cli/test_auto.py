@@ -36,6 +36,7 @@ def test_it_builds_benches_and_reports(photos: Path, tmp_path: Path, shell: Call
     assert "Limits were held so" in page
 
 
+@pytest.mark.long
 def test_a_model_that_eats_slowly_gets_nothing_built(photos: Path, tmp_path: Path, shell: Call) -> None:
     out = tmp_path / "photos.pen"
     answer = shell("auto", str(photos), str(out), "--sample", "4", "--compute-rate", "1", "--json")
@@ -45,6 +46,7 @@ def test_a_model_that_eats_slowly_gets_nothing_built(photos: Path, tmp_path: Pat
     assert not out.exists()
 
 
+@pytest.mark.long
 def test_a_dry_run_writes_nothing(photos: Path, tmp_path: Path, shell: Call) -> None:
     assert shell("auto", str(photos), str(tmp_path / "x.pen"), "--sample", "4", "--dry-run").status == 0
     assert list(tmp_path.iterdir()) == []
