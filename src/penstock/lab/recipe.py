@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -68,7 +69,7 @@ class Findings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recipe:
+class Recipe(ABC):
     """An experiment. Its fields are its settings; `--set name=value` changes one."""
 
     name: ClassVar[str]
@@ -82,10 +83,10 @@ class Recipe:
     """Of a loader; 0: all usable cores."""
     batch_size: int = 32
 
+    @abstractmethod
     def cells(self, data: DataFacts, done: Sequence[Line]) -> list[Cell]:
         """What is to be measured, as far as `done` lets one know."""
-        raise NotImplementedError
 
+    @abstractmethod
     def findings(self, lines: Sequence[Line]) -> Findings:
         """What the lines say."""
-        raise NotImplementedError
