@@ -9,7 +9,14 @@ shuffle  how random the delivered order is; 1 is a full permutation
 ranks    hits of 1, 2 and 8 processes that share memory for 30 %
 
 Every measurement is a process of its own under `penstock.limits`, and a line of bench/results/memory.jsonl. A line that
-the same commit has recorded is not measured again, so a run that was killed goes on. All of it takes about 8 minutes.
+the same commit has recorded is not measured again, so a run that was killed goes on. All of it takes about 17 minutes,
+`rate` alone 11.
+
+How even batches come is asked four times. The kernel's throttle lets through a tenth of a second's bytes at once, so
+batches of 30 ms tell about it and not about the loader (those lines stand for images a second). `count` needs no clock:
+bytes read for each batch, one batch under way at a time. `readers` times small batches on a token bucket of our own
+readers, which lets single reads through; it would slow hits of the page cache too, which therefore has no line there.
+`long` times batches of about a second on the kernel's throttle, those of the page cache too.
 """
 
 from __future__ import annotations
@@ -21,14 +28,15 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
+from shutil import rmtree
 from typing import Any
 
 import numpy as np
 
+import penstock
 from bench.circumstances import commit_text
 from bench.corpus import files_of
 from bench.timing import RESULTS, arguments
@@ -36,7 +44,7 @@ from penstock.build import build
 from penstock.errors import ArgumentError
 from penstock.limits import Completed, Limits, run
 from penstock.load import Loader
-from penstock.machine import cpu_model
+from penstock.machine import EMULATED_DISK, EmulatedDisk, cpu_model
 from penstock.transforms import RandomResizedCrop
 
 ROOT = Path(__file__).parents[1]
@@ -44,8 +52,11 @@ LINES = RESULTS / "memory.jsonl"
 QUESTION = "What does memory for a share of the dataset save?"
 SIDE = 144  # raw records of 62 kB
 BATCH = 64
+LONG_SIDE = 1440  # raw records of 6.2 MB
+LONG_BATCH = 20  # 0.9 s for 14 misses: many bytes, next to which the throttle's grain is small, but few samples
 CROP = 64
 DISK = 100e6
+SHARE = 0.3  # of the dataset, in memory, for `rate`
 SLACK = 32 << 20  # what a process holds for moments; without it the kernel kills at small shares
 COUNT_ONLY = 1e11  # a throttle that never bites, so that the group counts
 POLICIES = ("rolling", "pinned", "liquid", "none")
@@ -78,7 +89,7 @@ class Lines:
 
     @staticmethod
     def _key(line: dict[str, Any]) -> str:
-        return json.dumps({name: line.get(name) for name in ("part", "contender", "memory_share", "world_size")})
+        return json.dumps({name: line.get(name) for name in ("part", "contender", "memory_share", "world_size", "by")})
 
 
 def main() -> None:
@@ -96,30 +107,31 @@ def main() -> None:
             if part == "peers":
                 measure_peers(lines, Path(work), options.peers, options.limit)
             else:
-                dataset = make_dataset(Path(work), options.limit)
+                dataset = make_dataset(Path(work) / "small", options.limit)
                 {"reads": measure_reads, "rate": measure_rate, "shuffle": measure_shuffle, "ranks": measure_ranks}[
                     part
                 ](lines, dataset)
 
 
-def make_dataset(work: Path, count: int) -> Path:
+def make_dataset(work: Path, count: int, side: int = SIDE) -> Path:
     """Raw records of one size, made once a run."""
     path = work / "data.pen"
     if not path.exists():
         source = work / "images"
-        source.mkdir()
-        pixels = np.random.default_rng(0).integers(0, 256, (SIDE, SIDE, 3), np.uint8)
+        source.mkdir(parents=True)
+        pixels = np.random.default_rng(0).integers(0, 256, (side, side, 3), np.uint8)
         for number in range(count):
-            pixels[number % SIDE, number // SIDE % SIDE] = number % 256
-            (source / f"{number:06d}.ppm").write_bytes(b"P6 %d %d 255\n" % (SIDE, SIDE) + pixels.tobytes())
+            pixels[number % side, number // side % side] = number % 256
+            (source / f"{number:06d}.ppm").write_bytes(b"P6 %d %d 255\n" % (side, side) + pixels.tobytes())
         build(source, path, mix="raw=1")
+        rmtree(source)
     return path
 
 
-def memory_for(dataset: Path, cache: str, share: float) -> int:
+def memory_for(dataset: Path, cache: str, share: float, batch_size: int = BATCH) -> int:
     """The least memory with which a loader's cache holds a share of the dataset."""
     with Loader(
-        dataset, batch_size=BATCH, threads=2, cache=cache, memory=0, transform=[RandomResizedCrop(CROP)]
+        dataset, batch_size=batch_size, threads=2, cache=cache, memory=0, transform=[RandomResizedCrop(CROP)]
     ) as loader:
         wanted = int(loader.dataset.sizes.sum() * share)
         low, high = 0, 4 << 30
@@ -134,15 +146,15 @@ def memory_for(dataset: Path, cache: str, share: float) -> int:
     return low
 
 
-def wish_for(dataset: Path, cache: str, share: float, **more: object) -> dict[str, object]:
+def wish_for(dataset: Path, cache: str, share: float, batch_size: int = BATCH, **more: object) -> dict[str, object]:
     """What `memory_epochs` loads."""
     own = cache in ("rolling", "pinned", "liquid")
-    memory = memory_for(dataset, cache, share) if own else 0
+    memory = memory_for(dataset, cache, share, batch_size) if own else 0
     return {
         "path": str(dataset),
         "cache": cache,
         "memory": memory,
-        "batch_size": BATCH,
+        "batch_size": batch_size,
         "threads": 2,
         "crop": CROP,
         "epochs": 3,
@@ -150,11 +162,14 @@ def wish_for(dataset: Path, cache: str, share: float, **more: object) -> dict[st
     }
 
 
-def epochs_of(wish: dict[str, object], limits: Limits) -> tuple[Completed, list[dict[str, Any]]]:
-    """Run a loader of ours under limits."""
+def epochs_of(
+    wish: dict[str, object], limits: Limits, disk: EmulatedDisk | None = None
+) -> tuple[Completed, list[dict[str, Any]]]:
+    """Run a loader of ours under limits; `disk` is one that its own readers emulate."""
     forget(Path(str(wish["path"])))
     command = [sys.executable, "-m", "bench.memory_epochs", json.dumps(wish)]
-    done = run(command, limits, on=str(wish["path"]), quiet=True)
+    environment = dict(os.environ) if disk is None else {**os.environ, EMULATED_DISK: disk.as_text()}
+    done = run(command, limits, on=str(wish["path"]), environment=environment, quiet=True)
     if done.exit_code != 0:
         sys.exit(f"{wish}: ended with {done.exit_code}\n{done.stderr.decode()[-2000:]}")
     return done, [json.loads(line) for line in done.stdout.splitlines()]
@@ -261,35 +276,87 @@ def peer_epochs(command: list[str], epochs: int, limits: Limits, folder: Path) -
 
 
 def measure_rate(lines: Lines, dataset: Path) -> None:
-    """Throughput and spread of batch times on a slow disk."""
+    """Throughput on a slow disk, and how even the batches are."""
     for cache in ("none", "rolling", "pinned", "liquid", "system"):
-        if not lines.wants("rate", contender=cache, memory_share=0.3):
-            continue
-        wish = wish_for(dataset, cache, 0.3)
-        limits = Limits(disk_bytes_per_second=DISK)
-        if cache == "system":
-            limits = Limits(page_cache_limits(wish, 0.3, dataset).memory_bytes, DISK)
-        done, epochs = epochs_of(wish, limits)
-        lines.add("rate", {"contender": cache, "memory_share": 0.3}, rate_found(epochs[1:], done))
+        if lines.wants("rate", contender=cache, memory_share=SHARE):
+            wish = wish_for(dataset, cache, SHARE)
+            done, epochs = epochs_of(wish, slow_disk(wish, dataset))
+            lines.add("rate", {"contender": cache, "memory_share": SHARE}, rate_found(epochs, done))
+    measure_counts(lines, dataset)
+    measure_by_readers(lines, dataset)
+    measure_long_batches(lines, dataset)
+
+
+def slow_disk(wish: dict[str, object], dataset: Path) -> Limits:
+    """100 MB/s, and for the page cache the memory that it may use."""
+    if wish["cache"] != "system":
+        return Limits(disk_bytes_per_second=DISK)
+    return replace(page_cache_limits(wish, SHARE, dataset), disk_bytes_per_second=DISK)
+
+
+def measure_counts(lines: Lines, dataset: Path) -> None:
+    """Bytes that the disk reads for each batch; no clock takes part."""
+    for cache in (*POLICIES, "system"):
+        what: dict[str, object] = {"contender": cache, "memory_share": SHARE, "by": "count"}
+        if lines.wants("rate", **what):
+            wish = wish_for(dataset, cache, SHARE, alone=True)
+            limits = Limits(disk_bytes_per_second=COUNT_ONLY)
+            if cache == "system":
+                limits = page_cache_limits(wish, SHARE, dataset)
+            done, epochs = epochs_of(wish, limits)
+            found = spread_of([count for epoch in epochs[1:] for count in whole(epoch, "batch_disk_bytes")])
+            lines.add("rate", what, {"batch_disk_bytes": found, "means": done.means.as_dict()})
+
+
+def measure_by_readers(lines: Lines, dataset: Path) -> None:
+    """Times of small batches on a disk that our own readers slow down, read by read."""
+    for cache in POLICIES:
+        what: dict[str, object] = {"contender": cache, "memory_share": SHARE, "by": "readers"}
+        if lines.wants("rate", **what):
+            done, epochs = epochs_of(wish_for(dataset, cache, SHARE), Limits(), EmulatedDisk(DISK, None))
+            lines.add("rate", what, rate_found(epochs, done) | {"means": {"disk": "readers"}})
+
+
+def measure_long_batches(lines: Lines, small: Path) -> None:
+    """Times of batches that take long next to the grain of the kernel's throttle."""
+    count = max(8, len(penstock.open(small)) // 200) * LONG_BATCH
+    for cache in ("none", "rolling", "pinned", "system"):
+        what: dict[str, object] = {"contender": cache, "memory_share": SHARE, "by": "long"}
+        if lines.wants("rate", **what):
+            dataset = make_dataset(small.parents[1] / "long", count, LONG_SIDE)
+            wish = wish_for(dataset, cache, SHARE, LONG_BATCH, epochs=2 if cache == "none" else 4)
+            done, epochs = epochs_of(wish, slow_disk(wish, dataset))
+            lines.add("rate", what, rate_found(epochs, done))
 
 
 def rate_found(epochs: list[dict[str, Any]], done: Completed) -> dict[str, object]:
-    """Batch times in eights: single batches come as the readers' queue lets them."""
-    times = [
-        sum(chunk) / len(chunk) for epoch in epochs for chunk in _chunks(epoch["batch_seconds"], 8) if len(chunk) == 8
-    ]
-    mean = statistics.mean(times)
+    """Of the epochs after the first."""
+    warm = epochs[1:]
     return {
-        "images_per_second": statistics.mean(epoch["num_images"] / epoch["wall_seconds"] for epoch in epochs),
-        "batch_seconds": {"mean": mean, "least": min(times), "most": max(times)},
-        "batch_variation": statistics.stdev(times) / mean,
+        "images_per_second": statistics.mean(epoch["num_images"] / epoch["wall_seconds"] for epoch in warm),
+        "batch_seconds": spread_of([seconds for epoch in warm for seconds in whole(epoch, "batch_seconds")]),
         "means": done.means.as_dict(),
     }
 
 
-def _chunks(values: list[float], size: int) -> Iterator[list[float]]:
-    for begin in range(0, len(values), size):
-        yield values[begin : begin + size]
+def whole(epoch: dict[str, Any], name: str) -> list[float]:
+    """Of the batches that are full and not the first of their epoch, which waits for a pipeline that starts."""
+    last = -1 if epoch["num_images"] % epoch["batch_size"] else None
+    return list(epoch[name][1:last])
+
+
+def spread_of(values: list[float]) -> dict[str, object]:
+    """How far values of batches are apart; the variation is their standard deviation next to their mean."""
+    ordered, mean = sorted(values), statistics.mean(values)
+    return {
+        "num_batches": len(values),
+        "mean": mean,
+        "variation": statistics.stdev(values) / mean,
+        "least": ordered[0],
+        "p5": ordered[len(ordered) // 20],
+        "p95": ordered[-1 - len(ordered) // 20],
+        "most": ordered[-1],
+    }
 
 
 def measure_shuffle(lines: Lines, dataset: Path) -> None:

@@ -1,6 +1,7 @@
 """One loader of ours in a process of its own, for bench/memory.py: loads epochs and prints what each of them took.
 
-python -m bench.memory_epochs '{"path": …, "cache": …, "memory": …, "epochs": …}': a JSON object a line.
+python -m bench.memory_epochs '{"path": …, "cache": …, "memory": …, "epochs": …}': a JSON object a line. With "alone",
+nothing is read for a batch before the one before it is out: what the disk read meanwhile was read for that batch.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -21,21 +23,26 @@ from penstock.transforms import RandomResizedCrop
 def main() -> None:
     """Load."""
     wish = json.loads(sys.argv[1])
-    epochs, quality = wish.pop("epochs"), wish.pop("quality", False)
+    epochs, quality, alone = wish.pop("epochs"), wish.pop("quality", False), wish.pop("alone", False)
     last: list[int] = []
     with Loader(wish.pop("path"), transform=[RandomResizedCrop(wish.pop("crop", 64))], **wish) as loader:
+        if alone:
+            loader._budget = replace(loader._budget, depth=1)
         for number in range(epochs):
             disk, read, began = disk_bytes(), loader.stats()["bytes_read"], time.perf_counter()
-            times, ids = [began], list[int]()
+            times, counts, ids = [began], [disk or 0], list[int]()
             for batch in loader:
                 times.append(time.perf_counter())
+                counts.append(disk_bytes() or 0)
                 ids += batch["id"].tolist()
             stats = loader.stats()
             found = {
                 "epoch": number,
                 "num_images": len(ids),
                 "wall_seconds": times[-1] - began,
-                "batch_seconds": [after - before for before, after in pairwise(times[1:])],
+                "batch_size": loader.batch_size,
+                "batch_seconds": [after - before for before, after in pairwise(times)],
+                "batch_disk_bytes": [after - before for before, after in pairwise(counts)],
                 "bytes_read": stats["bytes_read"] - read,
                 "disk_bytes": None if disk is None else (disk_bytes() or 0) - disk,
                 "hits": sum(loader._progress.hits),
