@@ -1,7 +1,6 @@
-"""What do restart markers buy a crop, at which size of image? What would keeping their offsets buy on top?
+"""What do restart markers buy a crop, and what do their offsets, kept in the file, buy on top, at which size of image?
 
-Rows above and below a crop are stepped over by searching for the markers. "search" is that search over whole files: no
-more than that could be saved by offsets kept in the index.
+The same coding thrice: without markers, with markers that are searched for, and with markers and their offsets.
 """
 
 from __future__ import annotations
@@ -13,10 +12,11 @@ import numpy as np
 import penstock
 from bench.corpus import files_of
 from bench.jpeg import random_resized_crop, verify_regions
-from bench.timing import Contender, Session, arguments
-from penstock.codecs.jpeg import restart_offsets
+from bench.timing import Contender, Session, arguments, ratio
+from penstock.codecs.jpeg import row_offsets
 from penstock.codecs.transcode import transcode
 from penstock.types import Pixels, Region
+from spec.reference.jpeg import NAME
 
 SIZES = {"imagenet": None, "2048x1536": (1536, 2048), "4000x3000": (3000, 4000)}
 CROP = 224
@@ -44,28 +44,46 @@ def compare(
     rounds: int,
     record: bool,
 ) -> None:
-    """Time regions of the files as they are, and of the same files with restart markers."""
-    marked = [transcode(data, "jpeg:restart") for data in files]
+    """Time regions of the files without markers, with them, and with their offsets."""
     plain = [transcode(data, "jpeg:optimize") for data in files]  # the same coding but for the markers
+    kept = [transcode(data, "jpeg:restart") for data in files]
+    searched = [without_offsets(data) for data in kept]
     rng = np.random.default_rng(0)
     crops = [draw(rng, data) for data in files]
-    growth = sum(map(len, marked)) / sum(map(len, plain)) - 1
     contenders: dict[str, Contender] = {
-        "jpeg": over(plain, crops),
-        "jpeg:restart": over(marked, crops),
-        "search": lambda: [restart_offsets(data) for data in marked],
+        "no markers": over(plain, crops),
+        "markers, searched": over(searched, crops),
+        "markers and offsets": over(kept, crops),
     }
 
     def verify() -> None:
-        verify_regions(marked, crops)
-        verify_regions(plain, crops)
+        for variant in (plain, searched, kept):
+            verify_regions(variant, crops)
 
-    question = f"What do restart markers buy {kind}?"
+    marker_share = share(searched, plain)
+    offset_share = share(kept, searched)
+    question = f"What do restart markers and their offsets buy {kind}?"
     with Session("restart", question, corpus, len(files), rounds=rounds, record=record) as session:
         timings = session.compare(contenders, verify=verify)
-        session.report(timings, baseline="jpeg", growth=growth, crop=kind)
-        share = timings["search"].best / timings["jpeg:restart"].best
-        print(f"  {growth:+.1%} bytes; offsets would save at most {share:.1%} of the time\n")
+        session.report(timings, baseline="no markers", marker_share=marker_share, offset_share=offset_share, crop=kind)
+        gain = ratio(timings["markers and offsets"], timings["markers, searched"])
+        print(
+            f"  offsets on top of markers: {gain.of_best:.2f}x ({gain.median:.2f}x by round, {gain.lowest:.2f} to "
+            f"{gain.highest:.2f}); bytes: markers {marker_share:+.2%}, offsets {offset_share:+.2%}\n"
+        )
+
+
+def share(files: Sequence[bytes], than: Sequence[bytes]) -> float:
+    """How much larger files are than others."""
+    return sum(map(len, files)) / sum(map(len, than)) - 1
+
+
+def without_offsets(data: bytes) -> bytes:
+    """The file with its markers, but without the segment that keeps where they are."""
+    if not row_offsets(data):
+        return data
+    begin = data.index(NAME) - 4
+    return data[:begin] + data[begin + 2 + int.from_bytes(data[begin + 2 : begin + 4], "big") :]
 
 
 def over(files: Sequence[bytes], crops: Sequence[Region]) -> Contender:

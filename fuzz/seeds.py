@@ -36,7 +36,8 @@ class Seed:
 def all_seeds() -> list[Seed]:
     """Every seed, sorted by codec and name; the same on every machine with the same libraries."""
     return sorted(
-        (*encoded_seeds(), *pillow_seeds(), *truncated_seeds(), *tiff_seeds()), key=lambda seed: (seed.codec, seed.name)
+        (*encoded_seeds(), *pillow_seeds(), *truncated_seeds(), *row_seeds(), *tiff_seeds()),
+        key=lambda seed: (seed.codec, seed.name),
     )
 
 
@@ -102,6 +103,16 @@ def truncated_seeds() -> Iterator[Seed]:
         for count, end in enumerate(scan_ends(file.getvalue()), start=1):
             if count in (1, 2, 5, 9):
                 yield Seed("pjpeg", f"truncated-{name}-{count}", file.getvalue()[:end])
+
+
+def row_seeds() -> Iterator[Seed]:
+    """JPEGs that keep the offsets of their rows, and have the bytes that our own Huffman decoder wants."""
+    rng = np.random.default_rng(0)
+    for channels, subsampling, quality in ((1, "444", 96), (3, "444", 70), (3, "420", 90)):
+        shape = (88, 64) if channels == 1 else (88, 64, 3)
+        pixels: Pixels = rng.integers(0, 256, shape, np.uint8)
+        data = penstock.encode(pixels, f"jpeg:q={quality}:restart:optimize:subsampling={subsampling}")
+        yield Seed("jpeg", f"rows-{channels}-{subsampling}", data)
 
 
 def tiff_seeds() -> Iterator[Seed]:

@@ -20,6 +20,7 @@
 #include "codecs/embed.h"
 #include "codecs/jpeg.h"
 #include "codecs/jpeg_header.h"
+#include "codecs/jpeg_rows.h"
 #include "codecs/jpeg_scans.h"
 #include "codecs/libraries.h"
 #include "codecs/metadata.h"
@@ -196,6 +197,11 @@ std::vector<std::size_t> jpeg_restart_offsets(nb::handle object) {
     return jpeg::restart_offsets(data.view());
 }
 
+std::vector<std::size_t> jpeg_row_offsets(nb::handle object) {
+    const BorrowedBytes data(object);
+    return jpeg::row_offsets(data.view());
+}
+
 }  // namespace
 
 void register_codecs(nb::module_& module) {
@@ -242,6 +248,7 @@ void register_codecs(nb::module_& module) {
     module.def("transcode_jpeg", &transcode_jpeg, nb::arg("data"), nb::arg("parameters"),
                nb::arg("max_pixels") = max_pixels);
     module.def("jpeg_restart_offsets", &jpeg_restart_offsets, nb::arg("data"));
+    module.def("jpeg_row_offsets", &jpeg_row_offsets, nb::arg("data"));
     module.def("jpeg_scan_ends", &jpeg_scan_ends, nb::arg("data"));
     module.def("jpeg_with_segments_in_front", &jpeg_with_segments_in_front, nb::arg("data"),
                nb::sig("def jpeg_with_segments_in_front(data: penstock.types.Buffer) -> bytes"));

@@ -27,10 +27,11 @@ void decode(ByteView data, const ImageInfo& seen, const DecodeOptions& options, 
 enum class SegmentOrder : std::uint8_t { in_front, behind };
 
 /// The same coefficients in another entropy coding, with optimal Huffman tables: sequential or `progressive`, with or
-/// without `restart` (a marker every MCU row).
+/// without `restart` (a marker every MCU row, and a segment with their offsets).
 ///
 /// Pixels, APPn and COM segments stay as they are. Only the first image of a file is kept: what follows its end, and
-/// the MPF index of it, go. Throws as a decode does, and `too_large` above `max_pixels`.
+/// the MPF index of it, go; so do offsets of the rows as they were. Throws as a decode does, and `too_large` above
+/// `max_pixels`.
 [[nodiscard]] ByteBuffer transcode(ByteView data, const Parameters& parameters, std::uint64_t max_pixels,
                                    SegmentOrder order = SegmentOrder::in_front);
 

@@ -196,7 +196,7 @@ void decode(ByteView data, const ImageInfo& seen, const DecodeOptions& options, 
     std::optional<HuffmanDecoder> huffman;
     if (!options.plain && HuffmanDecoder::suits(info)) {
         const Span columns = columns_of(info, window, options.scale);
-        huffman.emplace(info, HuffmanDecoder::Columns{columns.begin, columns.end});
+        huffman.emplace(info, data, HuffmanDecoder::Columns{columns.begin, columns.end});
     }
     if (window.top != 0) decompressor.run([&] { jpeg_skip_scanlines(&info, window.top); });
     if (window.left == region.x && window.width == region.width && window.top == region.y &&

@@ -5,6 +5,7 @@
 
 #include "codecs/jpeg.h"
 #include "codecs/jpeg_library.h"
+#include "codecs/jpeg_rows.h"
 
 namespace penstock::jpeg {
 
@@ -68,7 +69,7 @@ ByteBuffer encode(ConstImageView pixels, const Parameters& parameters) {
         write_rows(info, pixels);
         jpeg_finish_compress(&info);
     });
-    return compressor.take();
+    return parameters.flag("restart") ? with_row_offsets(compressor.take()) : compressor.take();
 }
 
 }  // namespace penstock::jpeg

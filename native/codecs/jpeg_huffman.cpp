@@ -15,9 +15,6 @@ struct EntropyModule {
 };
 constexpr bool kModuleIsKnown = LIBJPEG_TURBO_VERSION_NUMBER >= 2000000 && LIBJPEG_TURBO_VERSION_NUMBER < 4000000;
 
-// Below this libjpeg's decoder is done before our tables are built.
-constexpr std::size_t kLeastScanBytes = 4096;
-
 // Where the k-th coefficient lies in its block. What comes after the last one (an end of block, or a run that damage
 // has made too long) goes to the last place, as in libjpeg: a zero that is one already, or garbage among garbage.
 constexpr auto kNaturalOrder = [] {
@@ -137,8 +134,9 @@ bool HuffmanDecoder::suits(jpeg_decompress_struct& info) noexcept {
            info.src->bytes_in_buffer >= kLeastScanBytes;
 }
 
-HuffmanDecoder::HuffmanDecoder(jpeg_decompress_struct& info, Columns columns)
+HuffmanDecoder::HuffmanDecoder(jpeg_decompress_struct& info, ByteView data, Columns columns)
     : bits_(info.src->next_input_byte, info.src->next_input_byte + info.src->bytes_in_buffer),
+      begin_(info.src->next_input_byte),
       end_(info.src->next_input_byte + info.src->bytes_in_buffer),
       tables_(new Tables),
       num_blocks_(static_cast<std::size_t>(info.blocks_in_MCU)),
@@ -147,6 +145,9 @@ HuffmanDecoder::HuffmanDecoder(jpeg_decompress_struct& info, Columns columns)
       restart_interval_(info.restart_interval),
       mcus_to_restart_(info.restart_interval),
       rows_restart_(restart_interval_ != 0 && num_columns_ % restart_interval_ == 0) {
+    if (restart_interval_ != 0 && restart_interval_ == num_columns_) {
+        row_offsets_ = RowOffsets(data, {begin_, end_}, info.MCU_rows_in_scan);
+    }
     unsigned ac_built = 0;
     unsigned dc_built = 0;
     for (std::size_t i = 0; i < num_blocks_; ++i) {
@@ -171,7 +172,10 @@ boolean HuffmanDecoder::decode_mcu(j_decompress_ptr info, JBLOCKROW* blocks) {
     const bool wanted = blocks != nullptr && column >= self.columns_.begin && column < self.columns_.end;
     // libjpeg skips whole rows: where those restart, nothing of a skipped one, or right of the columns, is needed
     // later.
-    if (!wanted && self.rows_restart_ && (blocks == nullptr || column >= self.columns_.end)) return TRUE;
+    if (!wanted && self.rows_restart_ && (blocks == nullptr || column >= self.columns_.end)) {
+        self.stepped_over_ = true;
+        return TRUE;
+    }
     const bool known = wanted ? self.decode_blocks<true>(blocks) : self.decode_blocks<false>(blocks);
     if (self.bits_.overrun()) return self.give_up(*info, JWRN_HIT_MARKER);
     if (!known) return self.give_up(*info, JWRN_HUFF_BAD_CODE);
@@ -196,6 +200,11 @@ bool HuffmanDecoder::decode_blocks(JBLOCKROW* blocks) noexcept {
 }
 
 bool HuffmanDecoder::begin_interval(jpeg_decompress_struct& info) {
+    const std::uint8_t* kept = row_offsets_.has(++row_) ? begin_ + row_offsets_[row_] : nullptr;
+    if (kept != nullptr && stepped_over_) {
+        enter_interval(kept);
+        return true;
+    }
     const std::uint8_t* marker = find_marker(bits_.next(), end_);
     bits_ = BitReader(marker, end_);
     if (marker == end_) return give_up(info, JWRN_HIT_MARKER) != FALSE;
@@ -204,11 +213,21 @@ bool HuffmanDecoder::begin_interval(jpeg_decompress_struct& info) {
         info.err->msg_parm.i[1] = static_cast<int>(next_restart_);
         return give_up(info, JWRN_MUST_RESYNC) != FALSE;
     }
-    bits_ = BitReader(marker + 1, end_);
+    if (kept != nullptr && kept != marker + 1) {  // another row's beginning: who enters by it would get other pixels
+        info.err->msg_parm.i[0] = static_cast<int>(kept - marker - 1);
+        info.err->msg_parm.i[1] = *marker;
+        return give_up(info, JWRN_EXTRANEOUS_DATA) != FALSE;
+    }
+    enter_interval(marker + 1);
+    return true;
+}
+
+void HuffmanDecoder::enter_interval(const std::uint8_t* begin) noexcept {
+    bits_ = BitReader(begin, end_);
     next_restart_ = (next_restart_ + 1) & 7;
     mcus_to_restart_ = restart_interval_ - 1;
     last_dc_.fill(0);
-    return true;
+    stepped_over_ = false;
 }
 
 boolean HuffmanDecoder::give_up(jpeg_decompress_struct& info, int message) const {

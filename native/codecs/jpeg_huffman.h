@@ -12,6 +12,7 @@
 #include "codecs/jpeg_bits.h"
 #include "codecs/jpeg_huffman_tables.h"
 #include "codecs/jpeg_library.h"
+#include "codecs/jpeg_rows.h"
 
 namespace penstock::jpeg {
 
@@ -27,8 +28,9 @@ class HuffmanDecoder {
     [[nodiscard]] static bool suits(jpeg_decompress_struct& info) noexcept;
 
     /// Decodes for `info` from now on, which must stand right after jpeg_start_decompress, and must not be asked for
-    /// rows or skips once this is gone. Coefficients outside of `columns` are left zero.
-    HuffmanDecoder(jpeg_decompress_struct& info, Columns columns);
+    /// rows or skips once this is gone. Coefficients outside of `columns` are left zero. Rows that the file, `data`,
+    /// keeps the offsets of are entered directly.
+    HuffmanDecoder(jpeg_decompress_struct& info, ByteView data, Columns columns);
     HuffmanDecoder(const HuffmanDecoder&) = delete;
     HuffmanDecoder& operator=(const HuffmanDecoder&) = delete;
 
@@ -47,9 +49,11 @@ class HuffmanDecoder {
     template <bool kStore>
     [[nodiscard]] bool decode_blocks(JBLOCKROW* blocks) noexcept;
     [[nodiscard]] bool begin_interval(jpeg_decompress_struct& info);
+    void enter_interval(const std::uint8_t* begin) noexcept;
     boolean give_up(jpeg_decompress_struct& info, int message) const;
 
     BitReader bits_;
+    const std::uint8_t* begin_;
     const std::uint8_t* end_;
     std::unique_ptr<Tables> tables_;
     std::array<Block, D_MAX_BLOCKS_IN_MCU> blocks_{};
@@ -64,6 +68,9 @@ class HuffmanDecoder {
     unsigned mcus_to_restart_;
     unsigned next_restart_ = 0;  // 0 to 7
     bool rows_restart_;          // every MCU row begins with a restart
+    bool stepped_over_ = false;  // something of this interval was not read
+    RowOffsets row_offsets_;
+    std::size_t row_ = 0;  // if there are offsets: an interval is a row then
 };
 
 }  // namespace penstock::jpeg

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "codecs/jpeg_rows.h"
 #include "codecs/jpeg_segments.h"
 #include "codecs/metadata_parts.h"
 
@@ -97,7 +98,7 @@ void add_segment(const Segment& segment, Profile& profile, Metadata& metadata) {
     } else if (segment.marker == kApp2 && begins_with(content, kProfile) && content.size() >= kProfileHead) {
         profile.add(content);
     } else if (segment.marker >= kApp0 && segment.marker <= kApp15 && segment.marker != kApp14 &&
-               !begins_with(content, kJfifThumbnail)) {
+               !begins_with(content, kJfifThumbnail) && !is_row_segment(segment.marker, content)) {
         metadata.drop("APP" + std::to_string(segment.marker - kApp0));  // APP14 says how colours are coded
     }
 }

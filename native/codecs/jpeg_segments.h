@@ -31,6 +31,7 @@ enum Marker : std::uint8_t {
     kApp0 = 0xE0,
     kApp1 = 0xE1,
     kApp2 = 0xE2,
+    kApp9 = 0xE9,
     kApp14 = 0xEE,
     kApp15 = 0xEF,
     kCom = 0xFE,

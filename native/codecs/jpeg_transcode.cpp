@@ -1,11 +1,13 @@
 // Lossless transcoding: coefficients are moved, never computed.
 #include <algorithm>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "codecs/decode.h"
 #include "codecs/jpeg.h"
 #include "codecs/jpeg_library.h"
+#include "codecs/jpeg_rows.h"
 #include "codecs/jpeg_scans.h"
 #include "codecs/jpeg_segments.h"
 #include "codecs/table.h"
@@ -21,8 +23,9 @@ void keep_segments(jpeg_decompress_struct& source) {
     for (int i = 0; i < 16; ++i) jpeg_save_markers(&source, JPEG_APP0 + i, kWholeSegment);
 }
 
-// The index of a file of several images (MPO) points at bytes that are not carried over.
+// The index of a file of several images (MPO), and the offsets of rows, point at bytes that are not carried over.
 bool is_stale(const jpeg_marker_struct& segment) {
+    if (is_row_segment(segment.marker, {segment.data, segment.data_length})) return true;
     return segment.marker == kApp2 && segment.data_length >= 4 && std::memcmp(segment.data, "MPF\0", 4) == 0;
 }
 
@@ -85,7 +88,7 @@ ByteBuffer transcode(ByteView data, const Parameters& parameters, std::uint64_t 
     });
     ByteBuffer coded = compressor.take();
     if (order == SegmentOrder::behind) append_segments(coded, source);
-    return coded;
+    return parameters.flag("restart") ? with_row_offsets(std::move(coded)) : std::move(coded);
 }
 
 ByteBuffer with_segments_in_front(ByteView data) {
