@@ -1,6 +1,6 @@
 """What do the experiments say on real images? Runs recipes of the lab on ../shared/data and publishes their pages.
 
-python -m bench.lab [--only orthogonal,thrash,…] [--minutes 12] [--runs build/lab]
+python -m bench.lab [--only orthogonal,thrash,…] [--set NAME=VALUE …] [--minutes 12] [--runs build/lab]
 
 A run that is out of time stops between cells; called again, it goes on. What is finished is written to docs/results:
 the page, the lines, one PNG per figure (with Chromium, if it is installed).
@@ -12,15 +12,12 @@ import argparse
 import shutil
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from bench.corpus import DATA, files_of
+from bench.lab_data import data_of
 from bench.previews import write_previews
-from penstock import decode, encode
 from penstock.lab import Progress, find_recipe, run_page, run_recipe, with_settings
-from penstock.storage import read_file
-from penstock.synth import Scenes, write
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "docs" / "results"
@@ -35,22 +32,31 @@ class Campaign:
     settings: tuple[str, ...]
     minutes: float
     """What it takes on two quiet cores."""
+    is_timed: bool = True
+    """Whether its answer depends on how fast the machine is; the others may run beside other work."""
 
+
+PATCHES = ("crop=plain", "size=56")
+"""Of windows of 64 × 64 pixels."""
+ONE_CORE = ("torch_threads=1",)
+"""What is not timed runs beside other work, where threads that wait for each other would crawl."""
 
 CAMPAIGNS = (
     Campaign("orthogonal", "photos", ("disk=40MB/s", "epochs=3"), 1.0),
-    Campaign("thrash", "photos", ("disk=80MB/s", "epochs=2", "shares=0.25,0.5,0.75,1.1"), 4.0),
-    Campaign("mix", "streets", ("seconds=0.3", "rivals=torch"), 4.0),
-    Campaign("codecs", "streets", ("images=16", "repeats=2"), 1.0),
-    Campaign("lossless", "scenes", ("epochs=4", "disk=20MB/s", "model=alexnet"), 1.0),
-    Campaign("whatif", "streets", ("seconds=0.4",), 0.5),
-    Campaign("dropin", "scenes", ("epochs=6", "formats=jpeg:q=85,jpeg:q=50,jpeg:q=10", "crop=plain"), 1.0),
-    Campaign("storage-budget", "scenes", ("epochs=6", "shares=0.5,0.25,0.1"), 1.2),
-    Campaign("regimen", "scenes", ("epochs=9",), 1.2),
-    Campaign("time-budget", "scenes", ("disk=10MB/s", "max_epochs=12"), 1.0),
-    Campaign("train", "scenes", ("models=alexnet", "disk=20MB/s"), 1.0),
-    Campaign("bottleneck", "scenes", ("disk=5MB/s",), 1.5),
-    Campaign("fidelity", "scenes", ("epochs=6",), 1.0),
+    Campaign("thrash", "photos", ("disk=80MB/s", "epochs=2"), 4.0),
+    Campaign("mix", "frames", ("seconds=1.0", "rivals=torch,dali"), 6.0),
+    Campaign("codecs", "frames", ("images=16", "repeats=2"), 1.5),
+    Campaign("whatif", "frames", ("seconds=1.0",), 1.0),
+    Campaign("bottleneck", "animals", ("disk=20MB/s", "epochs=2"), 4.0),
+    Campaign("train", "animals", ("models=alexnet", "disk=50MB/s"), 3.0),
+    Campaign("lossless", "patches", (*PATCHES, "epochs=5", "disk=8MB/s", "model=alexnet"), 3.0),
+    Campaign("time-budget", "patches", (*PATCHES, "disk=2MB/s", "budget_epochs=4", "max_epochs=12"), 2.5),
+    Campaign("fidelity", "patches", (*PATCHES, "epochs=10", "disk=1MB/s"), 3.0),
+    Campaign("dropin", "patches", (*PATCHES, *ONE_CORE, "epochs=12"), 4.0, is_timed=False),
+    Campaign(
+        "storage-budget", "patches", (*PATCHES, *ONE_CORE, "epochs=12", "shares=0.5,0.3,0.15"), 4.0, is_timed=False
+    ),
+    Campaign("regimen", "patches", (*PATCHES, *ONE_CORE, "epochs=9"), 5.0, is_timed=False),
 )
 
 
@@ -60,13 +66,19 @@ def main() -> None:
     parser.add_argument("--only", default="", help="recipes, separated by commas")
     parser.add_argument("--minutes", type=float, default=12.0)
     parser.add_argument("--runs", type=Path, default=ROOT / "build" / "lab")
+    parser.add_argument("--untimed", action="store_true", help="only those whose answers no other work disturbs")
+    parser.add_argument("--set", dest="settings", action="append", default=[], help="changes every recipe chosen")
     options = parser.parse_args()
-    chosen = [one for one in CAMPAIGNS if not options.only or one.recipe in options.only.split(",")]
+    wanted = options.only.split(",") if options.only else [one.recipe for one in CAMPAIGNS]
+    unknown = set(wanted) - {one.recipe for one in CAMPAIGNS}
+    if unknown:
+        sys.exit(f"there is no recipe {', '.join(sorted(unknown))}")
+    chosen = [one for one in CAMPAIGNS if one.recipe in wanted and not (options.untimed and one.is_timed)]
     print(f"{len(chosen)} recipes, about {sum(one.minutes for one in chosen):.0f} minutes", flush=True)
     until = time.monotonic() + options.minutes * 60
     for campaign in chosen:
         began = time.monotonic()
-        if not _run(campaign, options.runs, until):
+        if not _run(replace(campaign, settings=(*campaign.settings, *options.settings)), options.runs, until):
             sys.exit(f"out of time in {campaign.recipe}: call it again to go on")
         print(f"{campaign.recipe}: {time.monotonic() - began:.0f} s", flush=True)
 
@@ -92,34 +104,10 @@ def _run(campaign: Campaign, runs: Path, until: float) -> bool:
     for name in ("lines.jsonl", "run.json"):
         shutil.copy(out / name, place / name)
     page = place / "report.html"
-    page.write_bytes(run_page(recipe, campaign.data, lines))
+    page.write_bytes(run_page(recipe, data.name, lines))  # as `lab report` draws it from these files
     write_previews(page, place)
     print(f"  {recipe.findings(lines).answer}", flush=True)
     return True
-
-
-def data_of(name: str, runs: Path) -> Path:
-    """A folder of images by name, made once.
-
-    `photos`: 240 ImageNet images as PNG, so that the disk has something to read. `streets`: Cityscapes as it is.
-    `scenes`: procedural images whose labels sit in structure and texture; the real ones have no classes to learn.
-    """
-    folder = runs / "sources" / name
-    if name == "streets":
-        return DATA / "cityscapes" / "leftImg8bit"
-    if folder.exists():
-        return folder
-    work = folder.with_name(f"{name}.part")
-    shutil.rmtree(work, ignore_errors=True)
-    work.mkdir(parents=True)
-    if name == "photos":
-        for index, path in enumerate(files_of("imagenet", 240)):
-            (work / f"{index:05d}.png").write_bytes(encode(decode(read_file(path)), "png"))
-    else:
-        write(work / "train", images=600, scenes=Scenes(width=96, height=96, classes=6))
-        write(work / "val", images=300, scenes=Scenes(width=96, height=96, classes=6, seed=1))
-    work.rename(folder)
-    return folder
 
 
 if __name__ == "__main__":

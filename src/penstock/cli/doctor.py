@@ -74,7 +74,7 @@ def doctor(
     if report is not None:
         from penstock.report.doctor import make_doctor_page  # which a plain diagnosis does without
 
-        write_file(report, make_doctor_page(observed, found, bought))
+        write_file(report, make_doctor_page(observed, found, bought, advice))
         out.show(f"The report is {report}.")
     result: dict[str, object] = {"exit_code": exit_code, **found.as_dict(), "observed": asdict(observed)}
     out.result({**result, "penstock": bought.as_dict() if bought is not None else None, "flow_chart": list(advice)})

@@ -18,8 +18,14 @@ from penstock.types import Pixels
 SCRIPT = Path(__file__).parent / "peers" / "learned_codec.py"
 
 
-def measure_learned(format: str, images: list[Pixels], python: str) -> Measures:
-    """Measure `compressai:MODEL:q=QUALITY` with the interpreter `python`; `LeftOut` if CompressAI is not there."""
+PUBLISHED, UNTRAINED = "published", "untrained"
+
+
+def measure_learned(format: str, images: list[Pixels], python: str, weights: str = PUBLISHED) -> Measures:
+    """Measure `compressai:MODEL:q=QUALITY` with the interpreter `python`; `LeftOut` if CompressAI is not there.
+
+    `weights`: those that CompressAI downloads, `untrained`, or a file of them; `LeftOut` if they cannot be had.
+    """
     _, model, quality = format.split(":")
     interpreter = python or sys.executable
     probe = subprocess.run([interpreter, "-c", "import compressai"], capture_output=True, check=False)
@@ -29,11 +35,16 @@ def measure_learned(format: str, images: list[Pixels], python: str) -> Measures:
     with tempfile.TemporaryDirectory(prefix="penstock-learned-") as folder:
         for number, pixels in enumerate(colours):
             write_file(Path(folder, f"{number:05d}.png"), encode(pixels, "png"))
-        command = [interpreter, str(SCRIPT), folder, model, quality.removeprefix("q=")]
+        command = [interpreter, str(SCRIPT), folder, model, quality.removeprefix("q="), weights]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise PenstockError(f"{format} failed: {done.stderr[-800:]}", where="learned codec", fix="try it alone")
-        found = json.loads(done.stdout)
+        found = json.loads(done.stdout.splitlines()[-1])
+        if "no_weights" in found:
+            raise LeftOut(
+                f"its weights ({weights}) are not to be had: {found['no_weights']} (--set weights=FILE names a file of "
+                "them, --set weights=untrained times the network without)"
+            )
         back = [decode(read_file(Path(folder, f"{number:05d}.out.png"))) for number in range(len(colours))]
     pixel_bytes = sum(pixels.nbytes for pixels in colours)
     pairs = list(zip(colours, back, strict=True))
@@ -48,4 +59,5 @@ def measure_learned(format: str, images: list[Pixels], python: str) -> Measures:
         "ms_ssim": sum(ms_ssim(a, b) for a, b in pairs) / len(pairs),
         "psnr": sum(min(psnr(a, b), 99.0) for a, b in pairs) / len(pairs),
         "is_lossless": 0,
+        "is_untrained": int(weights == UNTRAINED),
     }

@@ -35,6 +35,23 @@ def best_share(load: tuple[float, float], decode: tuple[float, float]) -> float:
     return max(candidates, key=lambda share: min(mixed_rate(*load, share), mixed_rate(*decode, share)))
 
 
+def telling_disk(sizes: tuple[float, float], decode_seconds: tuple[float, float]) -> float:
+    """Bytes per second of a disk on which mixing two formats has most to gain, from bytes and seconds per image.
+
+    If one format is smaller and the other decodes faster, it is the disk on which each alone is equally fast: the small
+    one waits for the processor, the large one for the disk. If one format is both, mixing gains nothing on any disk,
+    and it is the one on which half of each takes as long to read as to decode.
+
+    >>> telling_disk((100e3, 400e3), (1e-3, 1e-4)), telling_disk((100e3, 400e3), (1e-4, 1e-3))
+    (400000000.0, 454545454.5454545)
+    """
+    first, second = zip(sizes, decode_seconds, strict=True)
+    small, large = sorted((first, second))
+    if large[1] < small[1]:
+        return large[0] / small[1]
+    return sum(sizes) / sum(decode_seconds)
+
+
 def loading_rate(fetch: float, prepare: float, cached_share: float = 0.0, compute: float = math.inf) -> float:
     """DS-Analyzer's rate: the slowest of fetching, preparing and computing; what is cached costs no fetch.
 

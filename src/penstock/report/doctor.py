@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from penstock.doctor import Bought, Diagnosis, Observed
 from penstock.report.charts import bars, triangle
 from penstock.report.page import Figure, Page, Section, render
@@ -9,8 +11,10 @@ from penstock.report.page import Figure, Page, Section, render
 CORNERS = ("goodput", "processor", "disk")
 
 
-def make_doctor_page(observed: Observed, found: Diagnosis, bought: Bought | None) -> bytes:
-    """The report of a watched run."""
+def make_doctor_page(
+    observed: Observed, found: Diagnosis, bought: Bought | None, flow_chart: Sequence[str] = ()
+) -> bytes:
+    """The report of a watched run; the flow chart's advice comes last."""
     gpu = f"GPUs were {found.gpu_share:.0%} busy." if found.gpu_share is not None else "No GPU was seen."
     disk = "" if found.disk_share is not None else " How fast the disk could be is not known: its corner stays at 0."
     drawing = triangle([("this run", found.triangle)], CORNERS)
@@ -26,6 +30,8 @@ def make_doctor_page(observed: Observed, found: Diagnosis, bought: Bought | None
             bars(groups, "images per second"), "Predicted from a short profile of the data; nothing was converted."
         )
         sections.append(Section("What Penstock would buy", tuple(bought.sentences()), (figure,)))
+    if flow_chart:
+        sections.append(Section("What to do, in order", tuple(flow_chart)))
     title = f"Penstock doctor: it waits for {found.bottleneck}"
     subtitle = f"{observed.num_batches:,} batches in {observed.wall_seconds:,.0f} s on {observed.cores} cores"
     return render(Page(title, subtitle, sections))

@@ -24,10 +24,12 @@ _CORPORA: dict[tuple[str, int], Corpus] = {}  # of this process: cells share the
 
 
 def run(order: Order, on_progress: OnProgress) -> Measures:
-    """Settings: `format`, `images` (how many, evenly spread; 0: all), `repeats`, `python` (of learned codecs)."""
+    """Settings: `format`, `images` (how many, evenly spread; 0: all), `repeats`, `python` and `weights`
+    (of learned codecs).
+    """  # noqa: D205  # a list of settings
     images = [image.pixels for image in _corpus(order).images]
     if order.text("format").startswith("compressai:"):
-        return measure_learned(order.text("format"), images, order.text("python"))
+        return measure_learned(order.text("format"), images, order.text("python"), order.text("weights"))
     coder = coder_of(order.text("format"))
     held, encoded = _encode(coder, images, order.text("format"), on_progress)
     if not held:

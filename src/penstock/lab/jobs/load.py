@@ -7,15 +7,16 @@ import time
 
 from penstock.doctor.usage import TreeMeter
 from penstock.lab.jobs.contract import Measures, Order
-from penstock.lab.jobs.spec import spec_of
+from penstock.lab.jobs.spec import spec_of, start_cold
 from penstock.lab.loaders import LabLoader, open_loader
 from penstock.types import OnProgress
 
 
 def run(order: Order, on_progress: OnProgress) -> Measures:
-    """Settings: those of `spec_of`, `loader`, `epochs`, `max_seconds` (of an epoch; 0: no limit).
+    """Settings: those of `spec_of`, `loader`, `epochs`, `max_seconds` (of an epoch; 0: no limit), `cold`.
 
-    The first epoch warms up and is kept in the line; rates are of the others.
+    Cold: the page cache forgets the data before each epoch. The first epoch warms up and is kept in the line; rates are
+    of the others.
     """
     loader = open_loader(order.text("loader", "penstock"), spec_of(order))
     meter = TreeMeter(os.getpid())
@@ -39,6 +40,7 @@ def run(order: Order, on_progress: OnProgress) -> Measures:
 def _epoch(
     loader: LabLoader, meter: TreeMeter, order: Order, place: tuple[int, int], on_progress: OnProgress
 ) -> dict[str, float]:
+    start_cold(order)
     before, counted = meter.look(), loader.facts().get("bytes_read", 0.0)
     begin = time.perf_counter()
     num_images = 0

@@ -1,4 +1,4 @@
-"""How many bytes a variant of the data takes. Reads its index alone."""
+"""How many bytes a variant of the data takes, and how uneven its samples are. Reads its index alone."""
 
 from __future__ import annotations
 
@@ -10,4 +10,5 @@ from penstock.types import OnProgress
 def run(order: Order, on_progress: OnProgress) -> Measures:
     """Settings: `variant`."""
     samples = open_samples(order.paths[order.text("variant")])
-    return {"encoded_bytes": int(samples.sizes.sum()), "num_images": len(samples)}
+    sizes = samples.sizes
+    return {"encoded_bytes": int(sizes.sum()), "num_images": len(samples), "deviation_bytes": float(sizes.std())}

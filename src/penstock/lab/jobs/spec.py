@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from penstock.lab.jobs.contract import Order
 from penstock.lab.loaders import LoaderSpec
+from penstock.lab.loaders.files import beton_of
 from penstock.load.fidelity import FidelityLike
+from penstock.storage import drop_cached
 
 
 def spec_of(order: Order, *, part: str = "", variant: str = "") -> LoaderSpec:
@@ -31,6 +35,19 @@ def spec_of(order: Order, *, part: str = "", variant: str = "") -> LoaderSpec:
         fidelity=_fidelity(order) if part != "val" else None,
         is_tuned=bool(order.settings.get("tuned", False)) and part == "train",
     )
+
+
+def start_cold(order: Order) -> None:
+    """Let the page cache forget what a loader is about to read, if the settings say `cold`.
+
+    So an epoch of a loader that leaves caching to the kernel reads the disk, as one of data beyond memory would.
+    """
+    if not order.settings.get("cold"):
+        return
+    variant = order.text("variant")
+    for path in (order.paths["data"], beton_of(order.paths[variant]) if variant else ""):
+        if path and Path(path).exists():
+            drop_cached(path, is_on_disk=True)
 
 
 def _fidelity(order: Order) -> FidelityLike:

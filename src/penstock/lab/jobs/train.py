@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.doctor.usage import TreeMeter
 from penstock.lab.jobs.contract import LeftOut, Measures, Order
-from penstock.lab.jobs.spec import spec_of
+from penstock.lab.jobs.spec import spec_of, start_cold
 from penstock.lab.loaders import LabLoader, open_loader
 from penstock.types import OnProgress
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def run(order: Order, on_progress: OnProgress) -> Measures:
     """Settings: those of `spec_of`; `model`, `loader`, `epochs`, `learning_rate`, `num_classes`, `torch_threads`,
     `validation` (the variant to validate on; empty: nothing is validated), `stages` ([variant, epochs], one after the
-    other, instead of `variant` and `epochs`).
+    other, instead of `variant` and `epochs`), `cold` (the page cache forgets the data before each epoch).
 
     The learning rate falls over all epochs, whatever the stages.
     """  # noqa: D205  # a list of settings
@@ -35,6 +35,7 @@ def run(order: Order, on_progress: OnProgress) -> Measures:
         tune = _tuner(order, trainer, loader)
         for _ in range(count):
             on_progress(f"epoch {len(epochs) + 1} of {_num_epochs(order)}, {variant}", len(epochs), _num_epochs(order))
+            start_cold(order)
             steps = -(-loader.num_images // order.integer("batch_size", 32))
             epochs.append(_epoch(trainer, loader, validation, meter, (len(epochs), steps)) | tune())
         loader.close()

@@ -13,6 +13,7 @@ from penstock.lab.loaders.contract import LoaderSpec
 from penstock.lab.loaders.files import labelled_files
 
 DEPTH = 2  # batches it loads ahead; its default
+BUFFER = 1024  # encoded images that it shuffles among; its default. Of small data a tenth: it would hold all of it
 
 
 class DaliLoader:
@@ -32,7 +33,12 @@ class DaliLoader:
         )
         def pipeline() -> object:
             encoded, label = fn.readers.file(
-                files=names, labels=labels, random_shuffle=True, initial_fill=1024, name="f"
+                files=names,
+                labels=labels,
+                random_shuffle=True,
+                initial_fill=min(BUFFER, -(-len(names) // 10)),
+                dont_use_mmap=True,  # so that what the page cache forgets is read again
+                name="f",
             )
             if spec.crop == "resized":
                 images = fn.decoders.image_random_crop(

@@ -13,7 +13,7 @@ from PIL import Image
 
 from penstock.lab.jobs.contract import LeftOut
 from penstock.lab.loaders.contract import LoaderSpec
-from penstock.lab.loaders.files import labelled_files
+from penstock.lab.loaders.files import beton_of, labelled_files
 
 PAGE_BYTES = 1 << 25  # its writer waits for ever if an image is larger than a page
 
@@ -44,14 +44,16 @@ class BetonLoader:
 
         files = labelled_files(spec)
         self.num_images = len(files)
-        path = _written(Path(spec.path).with_suffix(".beton"), files)
+        path = _written(Path(beton_of(spec.path)), files)
         crop = [RandomResizedCropRGBImageDecoder((spec.size, spec.size), scale=(0.08, 1)), RandomHorizontalFlip()]
+        reads_disk = spec.cache == "none"
         self._loader = Loader(
             str(path),
             batch_size=spec.batch_size,
             num_workers=spec.threads or len(os.sched_getaffinity(0)),
-            order=OrderOption.RANDOM,
-            os_cache=True,
+            # Past memory it is meant to read whole pages of its file, in an order that lets it.
+            order=OrderOption.QUASI_RANDOM if reads_disk else OrderOption.RANDOM,
+            os_cache=not reads_disk,
             drop_last=False,
             seed=spec.seed,
             pipelines={"image": [*crop, ToTensor(), ToTorchImage()], "label": [IntDecoder(), ToTensor()]},

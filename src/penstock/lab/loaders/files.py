@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from penstock.lab.loaders.contract import LoaderSpec
 from penstock.storage import list_tree
 
 ENDINGS = (".bmp", ".jpeg", ".jpg", ".png", ".webp")
+
+
+def beton_of(dataset: str) -> str:
+    """Where FFCV's file stands that has the images of a dataset."""
+    return str(Path(dataset).with_suffix(".beton"))
 
 
 def labelled_files(spec: LoaderSpec) -> list[tuple[str, int]]:

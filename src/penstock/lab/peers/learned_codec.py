@@ -1,6 +1,7 @@
-"""learned_codec.py FOLDER MODEL QUALITY: encodes and decodes NUMBER.png with CompressAI, one image at a time.
+"""learned_codec.py FOLDER MODEL QUALITY WEIGHTS: encodes and decodes NUMBER.png with CompressAI, one image at a time.
 
-Runs in CompressAI's environment, without Penstock. Leaves NUMBER.out.png; prints bytes and seconds as JSON.
+WEIGHTS: `published` (CompressAI downloads them), `untrained`, or a file of them. Runs in CompressAI's environment,
+without Penstock. Leaves NUMBER.out.png; prints bytes and seconds as JSON, or why the weights are not to be had.
 """
 
 from __future__ import annotations
@@ -9,19 +10,23 @@ import json
 import os
 import sys
 import time
+import urllib.error
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from PIL import Image
 
 
-def main(folder: Path, model: str, quality: int) -> None:
+def main(folder: Path, model: str, quality: int, weights: str) -> None:
     """Measure."""
-    from compressai.zoo import models  # type: ignore[import-not-found]  # of another environment
-
     torch.set_num_threads(1)
-    net = models[model](quality=quality, pretrained=True).eval()
+    try:
+        net = _network(model, quality, weights)
+    except (urllib.error.URLError, OSError) as reason:
+        _say({"no_weights": str(reason)})
+        return
     total = {"encoded_bytes": 0, "encode_seconds": 0.0, "decode_seconds": 0.0}
     for path in sorted(folder.glob("?????.png")):
         pixels = np.asarray(Image.open(path))
@@ -39,8 +44,23 @@ def main(folder: Path, model: str, quality: int) -> None:
         total["decode_seconds"] += time.thread_time() - begin
         image = (back[0].clamp(0, 1) * 255).round().byte().permute(1, 2, 0).numpy()[:height, :width]
         Image.fromarray(image).save(path.with_suffix(".out.png"))
-    os.write(1, json.dumps(total).encode())
+    _say(total)
+
+
+def _network(model: str, quality: int, weights: str) -> Any:  # noqa: ANN401  # its networks have no common type
+    from compressai.zoo import models  # type: ignore[import-not-found]  # of another environment
+    from compressai.zoo.pretrained import load_pretrained  # type: ignore[import-not-found]  # likewise
+
+    net = models[model](quality=quality, pretrained=weights == "published").eval()
+    if weights not in ("published", "untrained"):
+        net.load_state_dict(load_pretrained(torch.load(weights, map_location="cpu", weights_only=True)))
+    net.update()  # the tables of its entropy coder, which follow from the weights
+    return net
+
+
+def _say(answer: dict[str, Any]) -> None:
+    os.write(1, b"\n" + json.dumps(answer).encode())  # a line of its own: a download talks on this channel
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]))
+    main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), sys.argv[4])

@@ -8,11 +8,14 @@ from typing import ClassVar
 
 from penstock.documents import Json
 from penstock.lab.draw import estimates, of_setting, table_of
+from penstock.lab.learned import PUBLISHED
 from penstock.lab.lines import Line, measured
 from penstock.lab.recipe import Cell, DataFacts, Findings, Recipe
 from penstock.report import Figure, Section
 from penstock.report.charts import Mark, scatter
 from penstock.units import bytes_text
+
+LEARNED = "compressai:"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,12 +39,17 @@ class Codecs(Recipe):
     repeats: int = 3
     python: str = ""
     """An interpreter that has CompressAI."""
+    weights: str = PUBLISHED
+    """Of learned codecs: `published` (CompressAI downloads them), a file of them, or `untrained`, to time them."""
 
     def cells(self, data: DataFacts, done: Sequence[Line]) -> list[Cell]:
         """A cell per format and seed."""
-        held: dict[str, Json] = {"images": self.images, "repeats": self.repeats, "python": self.python}
+        held: dict[str, Json] = {"images": self.images, "repeats": self.repeats}
+        learned: dict[str, Json] = {"python": self.python, "weights": self.weights}
         return [
-            Cell("codec", {"format": format, **held}, seed) for format in self.formats for seed in range(self.seeds)
+            Cell("codec", {"format": format, **held, **(learned if format.startswith(LEARNED) else {})}, seed)
+            for format in self.formats
+            for seed in range(self.seeds)
         ]
 
     def findings(self, lines: Sequence[Line]) -> Findings:
@@ -54,20 +62,26 @@ class Codecs(Recipe):
         decode = {name: value.mean * 1e3 for name, value in estimates(found, "format", "decode_seconds").items()}
         encode = {name: value.mean * 1e3 for name, value in estimates(found, "format", "encode_seconds").items()}
         lossless = {line.setting("format") for line in found if line.number("is_lossless")}
+        untrained = {line.setting("format") for line in found if line.measures.get("is_untrained")}
         rows = [
             (
                 name,
                 "yes" if name in lossless else "no",
-                bytes_text(round(size[name])),
+                "" if name in untrained else bytes_text(round(size[name])),
                 f"{encode[name]:.2f}",
                 f"{decode[name]:.3f}",
-                f"{of_setting(found, 'format')[name][0].number('ms_ssim'):.4f}",
+                "" if name in untrained else f"{of_setting(found, 'format')[name][0].number('ms_ssim'):.4f}",
             )
             for name in size
         ]
         quickest = min((name for name in decode if name != "raw"), key=lambda name: decode[name], default="")
         smallest = min(lossless or size, key=lambda name: size[name])
-        marks = [Mark(name, size[name], max(decode[name], 1e-4)) for name in size]
+        marks = [Mark(name, size[name], max(decode[name], 1e-4)) for name in size if name not in untrained]
+        sentences = (
+            *("Times are of one core, without waiting; what is decoded are pixels.",),
+            *(f"{name} was timed with untrained weights: what it takes is true, its bytes and its likeness would "
+              "not be." for name in sorted(untrained)),
+        )  # fmt: skip
         drawing = Figure(
             scatter(marks, "bytes per image", "decode ms, one core"), "Left: small. Down: quick to decode."
         )
@@ -75,7 +89,7 @@ class Codecs(Recipe):
         return Findings(
             f"{quickest} decodes quickest ({decode[quickest]:.3f} ms an image); of those that lose nothing, "
             f"{smallest} is smallest.",
-            (Section("Formats", (), (drawing,), table_of(columns, rows)),),
+            (Section("Formats", sentences, (drawing,), table_of(columns, rows)),),
             values={
                 "quickest": quickest,
                 "smallest_lossless": smallest,

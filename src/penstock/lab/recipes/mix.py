@@ -10,7 +10,7 @@ from typing import ClassVar
 from penstock.documents import Json
 from penstock.lab.draw import by_seed, of_setting, series_of, table_of
 from penstock.lab.lines import Line, measured
-from penstock.lab.model import best_share, mixed_rate
+from penstock.lab.model import best_share, mixed_rate, telling_disk
 from penstock.lab.recipe import Cell, DataFacts, Findings, Recipe
 from penstock.lab.recipes.holding import disk_limits
 from penstock.lab.statistics import estimate, paired_ratio
@@ -42,26 +42,29 @@ class Mix(Recipe):
     shares: tuple[float, ...] = (0.0, 0.25, 0.5, 0.75, 1.0)
     """Of the second format."""
     disk: str = "auto"
-    """`auto`: a disk on which the first pair has its crossing inside. Else as 100MB/s; none: the disk as it is."""
+    """`auto`: for each pair the disk on which mixing it has most to gain. Else as 100MB/s; none: the disk as it is."""
     rivals: tuple[str, ...] = ("torch", "dali")
-    """Loaders that are run on the folder as it is, on the same disk."""
+    """Loaders that are run on the folder as it is, on the first pair's disk."""
     seconds: float = 1.0
     size: int = 0
     batch_size: int = 16
 
     def cells(self, data: DataFacts, done: Sequence[Line]) -> list[Cell]:
-        """First what each format of the first pair costs; then every pair at every share, on one disk."""
-        first = [self._stages(format, Limits(), seed=0, role="costs") for format in _pair(self.pairs[0])]
-        limits = self._disk(data, done)
-        if limits is None:
-            return first if self.disk == "auto" else []
-        cells = list(first) if self.disk == "auto" else []
+        """First what each format costs; then every pair at every share, on the pair's disk."""
+        formats = dict.fromkeys(format for pair in self.pairs for format in _pair(pair))
+        cells = [self._stages(format, Limits(), seed=0, role="costs") for format in formats]
+        if self.disk != "auto":
+            cells = []
+        elif len(measured(done, "stages", role="costs")) < len(cells):
+            return cells
         for pair in self.pairs:
+            limits = self._disk(pair, data, done)
             cells += [
                 self._stages(_mix(pair, share), limits, seed, pair=pair, share=share, role="mix")
                 for share in self.shares
                 for seed in range(self.seeds)
             ]
+        limits = self._disk(self.pairs[0], data, done)
         return cells + [self._rival(name, limits, seed) for name in self.rivals for seed in range(self.seeds)]
 
     def findings(self, lines: Sequence[Line]) -> Findings:
@@ -75,6 +78,7 @@ class Mix(Recipe):
             best[pair] = value
         columns = (
             "pair",
+            "disk",
             "best share measured",
             "predicted",
             "images/s at best",
@@ -87,10 +91,13 @@ class Mix(Recipe):
         answer = f"Mixing pays for {', '.join(paying)}" if paying else "Mixing pays for no pair here"
         answer += f"; not for {', '.join(others)}." if others and paying else "."
         answer += "".join(_unsure(pair, value) for pair, value in best.items())
-        disk = next((line.limits for line in found), "none")
-        summary = Section(
-            "Which pairs pay", (f"All on one disk ({disk}).", _agreement(best)), (), table_of(columns, rows)
+        note = (
+            "Each pair on a disk of its own, where mixing has most to gain: each of its formats alone is equally fast "
+            "there, the smaller waiting for the processor and the larger for the disk. Where one format is smaller "
+            "and quicker to decode, half of each takes as long to read as to decode."
         )
+        sentences = (note if self.disk == "auto" else f"All on one disk ({self.disk}).", _agreement(best))
+        summary = Section("Which pairs pay", sentences, (), table_of(columns, rows))
         return Findings(
             answer, (summary, *sections, *_rivals(lines, found)), values={"pairs": dict(best), "paying": list(paying)}
         )
@@ -103,20 +110,18 @@ class Mix(Recipe):
     def _rival(self, name: str, limits: Limits, seed: int) -> Cell:
         # Loaders of others stack their batches, so images are brought to one size.
         held: dict[str, Json] = {"size": 224, "crop": "stretch", "threads": self.threads, "batch_size": self.batch_size}
-        return Cell("load", {"loader": name, "epochs": 2, **held}, seed, limits, is_alone=True)
+        return Cell("load", {"loader": name, "epochs": 2, "cold": True, **held}, seed, limits, is_alone=True)
 
-    def _disk(self, data: DataFacts, done: Sequence[Line]) -> Limits | None:
-        """The disk to measure on; None as long as what it follows from is not measured.
-
-        On it the two formats of the first pair, half and half, take as long to read as to decode: rates cross there.
-        """
+    def _disk(self, pair: str, data: DataFacts, done: Sequence[Line]) -> Limits:
+        """The disk to measure a pair on; what it follows from has been measured."""
         if self.disk != "auto":
             return disk_limits(self.disk)
-        costs = measured(done, "stages", role="costs")
-        if len(costs) < 2:
-            return None
-        image_bytes = sum(line.number("data_bytes") / data.num_samples for line in costs)
-        rate = image_bytes / sum(1 / line.number("decode_rate") for line in costs)
+        costs = {line.setting("variant"): line for line in measured(done, "stages", role="costs")}
+        first, second = (costs[format] for format in _pair(pair))
+        rate = telling_disk(
+            (first.number("data_bytes") / data.num_samples, second.number("data_bytes") / data.num_samples),
+            (1 / first.number("decode_rate"), 1 / second.number("decode_rate")),
+        )
         return disk_limits(f"{max(1, round(rate / 1e6))}MB/s")
 
 
@@ -163,7 +168,7 @@ def _pair_findings(pair: str, group: Sequence[Line]) -> tuple[Section, tuple[str
         "Dashed: from the two ends alone, as time per image adds up. The slower stage counts; the rest is cut off."
     )
     told = f"{gain.mean:.2f}", f"{gain.low:.2f} to {gain.high:.2f}", "yes" if pays else "no"
-    row = (pair, f"{best:.0%}", f"{predicted:.0%}", f"{rates[best]:,.0f}", *told)
+    row = (pair, group[0].limits.removeprefix("disk="), f"{best:.0%}", f"{predicted:.0%}", f"{rates[best]:,.0f}", *told)
     values: dict[str, Json] = {"best": best, "predicted": predicted, "gain": gain.mean, "pays": pays}
     return Section(pair.replace("+", " and "), (), (Figure(drawing, caption),)), row, values
 

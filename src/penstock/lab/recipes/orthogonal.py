@@ -21,6 +21,8 @@ from penstock.units import bytes_text
 
 NEITHER, CACHE, SMALLER, BOTH = "neither", "cache", "compressed", "both"
 LITTLE = 1.05
+NOTHING = 0.005
+"""A share of the source's bytes that is as good as none."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,6 +76,8 @@ class Orthogonal(Recipe):
         second = max((CACHE, SMALLER), key=lambda way: rates[way].mean)
         gain = paired_ratio(by_seed(groups[BOTH], "images_per_second"), by_seed(groups[second], "images_per_second"))
         assert gain is not None  # the seeds are the same
+        spared = (_read(groups[second]) - _read(groups[BOTH])) / sizes[SOURCE]
+        adds_up = spared > NOTHING and gain.mean > LITTLE and (gain.low > 1 or gain.count == 1)
         drawing = bars(
             [(way, [("images/s", value.mean)]) for way, value in rates.items()],
             "images per second",
@@ -91,14 +95,14 @@ class Orthogonal(Recipe):
         section = Section(
             "Apart and together",
             (f"Memory for a cache: {self.cached_share:.0%} of the source's {bytes_text(sizes[SOURCE])}; "
-             f"{self.format} takes {bytes_text(sizes[self.format])}.", self._agreement(gain)),
+             f"{self.format} takes {bytes_text(sizes[self.format])}.", self._agreement(adds_up=adds_up)),
             (Figure(drawing, f"Loading from a disk of {self.disk}; whiskers: 95 % interval over seeds."),),
             table_of(("way", "images/s", "times neither", "read per epoch"), rows),
         )  # fmt: skip
         memory = round(self.cached_share * sizes[SOURCE])
-        bottleneck = "disk" if gain.mean > LITTLE else "cpu"
+        bottleneck = "disk" if adds_up else "cpu"
         return Findings(
-            self._answer(gain, second),
+            self._answer(gain, second, adds_up=adds_up),
             (section,),
             flow_chart(Situation(bottleneck=bottleneck, memory_bytes=memory, sizes=sizes)),
             {
@@ -109,14 +113,15 @@ class Orthogonal(Recipe):
             },
         )
 
-    def _answer(self, gain: Estimate, second: str) -> str:
-        if gain.mean > LITTLE and (gain.low > 1 or gain.count == 1):
+    def _answer(self, gain: Estimate, second: str, *, adds_up: bool) -> str:
+        """Both together cannot be why loading is faster, unless they read less than one."""
+        if adds_up:
             both = f"cache and {self.format} together load {gain.mean:.2f} times as fast"
             return f"Use both: {both} as the better one alone ({second})."
         return f"One is enough: together they load {gain.mean:.2f} times as fast as the better one alone ({second})."
 
-    def _agreement(self, gain: Estimate) -> str:
-        if gain.mean > LITTLE:
+    def _agreement(self, *, adds_up: bool) -> str:
+        if adds_up:
             return "This has the shape of the published figure for a hard disk: the two add up."
         return "This disagrees with the published figure for a hard disk, and agrees with the one for an SSD: no gain."
 

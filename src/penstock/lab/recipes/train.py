@@ -43,7 +43,7 @@ class Train(TrainingRecipe):
         models = ("unet",) if self.target_of(data) == "mask" else self.models
         return [
             self.train_cell(
-                data, seed, disk_limits(self.disk), validates=False, model=model, way=way, cache="none",
+                data, seed, disk_limits(self.disk), validates=False, model=model, way=way, cache="none", cold=True,
                 loader=way.partition("@")[0], variant=way.partition("@")[2].replace("/", ",") or SOURCE,
             )
             for model in models
@@ -86,7 +86,11 @@ class Train(TrainingRecipe):
             f"Training {model}",
             (),
             (
-                Figure(drawing, f"End to end, disk {self.disk}. Synthetic: one batch in memory, so nothing waits."),
+                Figure(
+                    drawing,
+                    f"End to end, disk {self.disk}; the page cache forgets the data before each epoch. Synthetic: one "
+                    "batch in memory, so nothing waits.",
+                ),
                 Figure(triangle(shapes, CORNERS), "Shares of the best rate, of all cores, of the disk's limit."),
             ),
             table_of(("loader", "images/s", "waiting", *CORNERS), rows),
