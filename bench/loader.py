@@ -11,19 +11,36 @@ from __future__ import annotations
 
 import json
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 from bench.circumstances import busy_seconds, commit_text
 from bench.corpus import files_of
+from bench.loader_bars import (
+    APPROXIMATE,
+    CAP,
+    DALI,
+    EXACT,
+    FFCV,
+    PILLOW,
+    PNG,
+    RAW,
+    SIMPLEJPEG,
+    TF_ACCURATE,
+    TF_DEFAULT,
+    WEIR,
+    Measured,
+    Verdict,
+    other_lines,
+    verdicts,
+)
 from bench.timing import RESULTS, Session, arguments
 from penstock import _native
 from penstock.build import build
@@ -45,37 +62,38 @@ class Contender:
     """Of the dataset it loads; empty for the folder of images."""
     environment: str = ""
     ready: dict[str, Any] = field(default_factory=dict)
+    stored_bytes: int = 0
     rounds: list[dict[str, float]] = field(default_factory=list)
 
     @property
-    def images_per_second(self) -> float:
-        """Median over the rounds, by the clock."""
-        return statistics.median(found["num_images"] / found["wall_seconds"] for found in self.rounds)
-
-    @property
-    def images_per_cpu_second(self) -> float:
-        """Best over the rounds: a neighbour only ever adds CPU time."""
-        return max(found["num_images"] / found["cpu_seconds"] for found in self.rounds)
+    def measured(self) -> Measured:
+        """By the clock, and by CPU time the best of the rounds: a neighbour only ever adds to that."""
+        return Measured(
+            [found["num_images"] / found["wall_seconds"] for found in self.rounds],
+            max(found["num_images"] / found["cpu_seconds"] for found in self.rounds),
+            self.ready["first_batch_seconds"],
+            self.stored_bytes,
+        )
 
 
 JOBS = {
     "train224": [
-        Contender("region decode alone, from memory", "regions"),
-        Contender("penstock, JPEG folder, exact", "ours", "exact"),
-        Contender("penstock, JPEG folder, approximate", "ours", "approximate"),
-        Contender("penstock, raw", "ours", mix="raw=1"),
-        Contender("penstock, weir:fast", "ours", mix="weir:fast=1"),
-        Contender("torch DataLoader + Pillow", "torch_dataloader", "pil"),
-        Contender("torch DataLoader + simplejpeg", "torch_dataloader", "simplejpeg"),
-        Contender("tf.data, default (no antialiasing)", "tfdata", "default", environment="tf"),
-        Contender("tf.data, accurate + antialias", "tfdata", "accurate", environment="tf"),
-        Contender("DALI, CPU", "dali", environment="dali"),
-        Contender("FFCV, raw", "ffcv_beton", environment="ffcv"),
+        Contender(CAP, "regions"),
+        Contender(EXACT, "ours", "exact"),
+        Contender(APPROXIMATE, "ours", "approximate"),
+        Contender(RAW, "ours", mix="raw=1"),
+        Contender(WEIR, "ours", mix="weir:fast=1"),
+        Contender(PILLOW, "torch_dataloader", "pil"),
+        Contender(SIMPLEJPEG, "torch_dataloader", "simplejpeg"),
+        Contender(TF_DEFAULT, "tfdata", "default", environment="tf"),
+        Contender(TF_ACCURATE, "tfdata", "accurate", environment="tf"),
+        Contender(DALI, "dali", environment="dali"),
+        Contender(FFCV, "ffcv_beton", environment="ffcv"),
     ],
     "full": [
-        Contender("penstock, weir:fast", "ours", mix="weir:fast=1"),
-        Contender("penstock, PNG folder", "ours"),
-        Contender("torch DataLoader + Pillow", "torch_dataloader", "pil"),
+        Contender(WEIR, "ours", mix="weir:fast=1"),
+        Contender(PNG, "ours"),
+        Contender(PILLOW, "torch_dataloader", "pil"),
     ],
 }
 CORPORA = {"train224": ("imagenet", 256), "full": ("cityscapes", 32)}
@@ -134,7 +152,13 @@ def start(one: Contender, folder: Path, work: Path, common: list[str], peers: Pa
         print(f"left out: {one.name} (it ended with {process.wait()})", file=sys.stderr)
         return None
     one.ready = json.loads(answer)
+    one.stored_bytes = bytes_below(folder.with_suffix(".beton") if one.name == FFCV else source)
     return process
+
+
+def bytes_below(path: Path) -> int:
+    """Of a file, or of all files of a folder, links followed."""
+    return sum(file.stat().st_size for file in ([path] if path.is_file() else path.rglob("*")) if file.is_file())
 
 
 def dataset_of(folder: Path, work: Path, mix: str) -> Path:
@@ -165,31 +189,49 @@ def run_rounds(alive: list[Contender], running: dict[str, Any], rounds: int) -> 
 
 
 def report(alive: list[Contender], job: str, corpus: str, load: float, *, record: bool, threads: int) -> None:
-    """A line per contender."""
+    """A line per contender, then what was asked and whether it is met."""
     print(f"{job}, {corpus}, {threads} threads, {_native.simd_path()}, foreign load {load:.2f} cores")
-    for one in sorted(alive, key=lambda one: -one.images_per_second):
+    found = {one.name: one.measured for one in alive}
+    for name, measured in sorted(found.items(), key=lambda item: -item[1].median):
         print(
-            f"  {one.name:<36} {one.images_per_second:8.0f} images/s  {one.images_per_cpu_second:7.0f} per CPU second  "
-            f"first batch {one.ready['first_batch_seconds']:.2f} s"
+            f"  {name:<36} {measured.median:8.0f} images/s  {1e3 / measured.images_per_cpu_second:7.3f} ms CPU each  "
+            f"first batch {measured.first_batch_seconds:5.2f} s  {measured.stored_bytes / 1e6:7.0f} MB"
         )
-        if record:
+    if job == "train224":
+        rough = [one.name for one in alive if not one.ready["antialias"]]
+        print(f"  resize without antialiasing: {', '.join(rough) or 'none'}; all others antialias")
+    bars = verdicts(job, found)
+    for line in [*map(str, bars), *other_lines(found)]:
+        print(f"  {line}")
+    if record:
+        append_lines(alive, bars, job, {"corpus": corpus, "threads": threads, "foreign_cores": round(load, 3)})
+
+
+def append_lines(alive: list[Contender], bars: list[Verdict], job: str, circumstances: dict[str, object]) -> None:
+    """Into bench/results: a line per contender, and one with the ratios that were asked for."""
+    common = {
+        "question": f"How fast does the loader load? ({job})",
+        **circumstances,
+        "commit": commit_text(),
+        "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "cpu": cpu_model(),
+        "simd": _native.simd_path(),
+    }
+    ratios = [asdict(bar) | {"is_met": bar.is_met} for bar in bars]
+    with (RESULTS / "loader.jsonl").open("a") as file:
+        for one in alive:
+            measured = one.measured
             line = {
-                "question": f"How fast does the loader load? ({job})",
                 "contender": one.name,
-                "images_per_second": one.images_per_second,
-                "images_per_cpu_second": one.images_per_cpu_second,
+                "images_per_second": measured.median,
+                "images_per_cpu_second": measured.images_per_cpu_second,
+                "cpu_seconds_per_image": 1 / measured.images_per_cpu_second,
+                "stored_bytes": one.stored_bytes,
                 "rounds": one.rounds,
                 "ready": one.ready,
-                "corpus": corpus,
-                "threads": threads,
-                "commit": commit_text(),
-                "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-                "cpu": cpu_model(),
-                "simd": _native.simd_path(),
-                "foreign_cores": round(load, 3),
             }
-            with (RESULTS / "loader.jsonl").open("a") as file:
-                file.write(json.dumps(line, allow_nan=False) + "\n")
+            file.write(json.dumps({**common, **line}, allow_nan=False) + "\n")
+        file.write(json.dumps({**common, "ratios": ratios}, allow_nan=False) + "\n")
 
 
 if __name__ == "__main__":

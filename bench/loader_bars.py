@@ -1,0 +1,134 @@
+"""What the loader is asked to reach next to its peers, and whether it did: the ratios of `loader.py`."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+CAP = "region decode alone, from memory"
+EXACT = "penstock, JPEG folder, exact"
+APPROXIMATE = "penstock, JPEG folder, approximate"
+RAW = "penstock, raw"
+WEIR = "penstock, weir:fast"
+PNG = "penstock, PNG folder"
+PILLOW = "torch DataLoader + Pillow"
+SIMPLEJPEG = "torch DataLoader + simplejpeg"
+TF_DEFAULT = "tf.data, default"
+TF_ACCURATE = "tf.data, accurate + antialias"
+DALI = "DALI, CPU"
+FFCV = "FFCV, raw"
+
+FIRST_BATCH_SECONDS = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One contender's rounds; round i of all contenders ran side by side."""
+
+    images_per_second: Sequence[float]
+    images_per_cpu_second: float
+    first_batch_seconds: float
+    stored_bytes: int
+
+    @property
+    def median(self) -> float:
+        """Images per second of the usual round."""
+        return statistics.median(self.images_per_second)
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """How many times as fast one of ours is to be as the fastest of some peers."""
+
+    ours: str
+    peers: tuple[str, ...]
+    least: float
+    most_bytes: float = 0.0
+    """At most this share of their bytes; 0: whatever it takes."""
+
+
+BARS = {
+    "train224": [
+        Bar(EXACT, (SIMPLEJPEG, DALI, TF_ACCURATE), 1.5),
+        Bar(EXACT, (PILLOW,), 2.2),
+        Bar(APPROXIMATE, (TF_DEFAULT,), 1.25),
+        Bar(RAW, (FFCV,), 1.5),
+        Bar(WEIR, (FFCV,), 1.3, most_bytes=0.5),
+    ],
+    "full": [Bar(WEIR, (PILLOW,), 15), Bar(PNG, (PILLOW,), 2)],
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A bar, and what came out."""
+
+    ours: str
+    peer: str
+    """The fastest of those that ran."""
+    not_run: tuple[str, ...]
+    asked: float
+    ratio: float
+    """Of the medians, by the clock."""
+    ratio_range: tuple[float, float]
+    """Round by round."""
+    cpu_ratio: float
+    bytes_share: float
+    bytes_share_asked: float
+
+    @property
+    def is_met(self) -> bool:
+        """Fast enough, and small enough where that was asked."""
+        return self.ratio >= self.asked and (not self.bytes_share_asked or self.bytes_share < self.bytes_share_asked)
+
+    def __str__(self) -> str:
+        low, high = self.ratio_range
+        text = f"{self.ours}: {self.ratio:.2f}x {self.peer} ({low:.2f}..{high:.2f} by round; "
+        text += f"{self.cpu_ratio:.2f}x by CPU time), asked {self.asked}x"
+        if self.bytes_share_asked:
+            text += f"; {self.bytes_share:.0%} of its bytes, asked below {self.bytes_share_asked:.0%}"
+        if self.not_run:
+            text += f"; not run: {', '.join(self.not_run)}"
+        return f"{text}: {'met' if self.is_met else 'MISSED'}"
+
+
+def verdicts(job: str, found: Mapping[str, Measured]) -> list[Verdict]:
+    """One for every bar of which ours and a peer ran."""
+    made = []
+    for bar in BARS[job]:
+        peers = [name for name in bar.peers if name in found]
+        if bar.ours not in found or not peers:
+            continue
+        fastest = max(peers, key=lambda name: found[name].median)
+        ours, theirs = found[bar.ours], found[fastest]
+        pairs = [a / b for a, b in zip(ours.images_per_second, theirs.images_per_second, strict=True)]
+        made.append(
+            Verdict(
+                bar.ours,
+                fastest,
+                tuple(name for name in bar.peers if name not in found),
+                asked=bar.least,
+                ratio=ours.median / theirs.median,
+                ratio_range=(min(pairs), max(pairs)),
+                cpu_ratio=ours.images_per_cpu_second / theirs.images_per_cpu_second,
+                bytes_share=ours.stored_bytes / theirs.stored_bytes,
+                bytes_share_asked=bar.most_bytes,
+            )
+        )
+    return made
+
+
+def other_lines(found: Mapping[str, Measured]) -> list[str]:
+    """How near the cap the folder loads, and the slowest first batch of ours."""
+    lines = []
+    if CAP in found and EXACT in found:
+        share = found[EXACT].median / found[CAP].median
+        by_time = found[EXACT].images_per_cpu_second / found[CAP].images_per_cpu_second
+        lines.append(f"{EXACT}: {share:.0%} of the cap, {by_time:.0%} by CPU time")
+    first = {name: one.first_batch_seconds for name, one in found.items() if name.startswith("penstock")}
+    if first:
+        slowest = max(first, key=lambda name: first[name])
+        met = "met" if first[slowest] <= FIRST_BATCH_SECONDS else "MISSED"
+        lines.append(f"slowest first batch: {first[slowest]:.2f} s ({slowest}), asked {FIRST_BATCH_SECONDS} s: {met}")
+    return lines
