@@ -4,7 +4,8 @@ python -m scripts.kernels [--record] [--only TEXT] [--jobs N]
 
 Prints a line for each variant and architecture: registers and bytes of spilled registers for each thread, shared
 memory for each program, instructions in all and in each loop. --record writes them to bench/results/kernels.json, from
-which docs/weir-on-accelerators.md is computed. Needs triton, which brings the assembler and disassembler.
+which docs/weir-on-accelerators.md is computed; with --only, the rest of it stays. Needs triton, which brings the
+assembler and disassembler.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,9 @@ from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
 from bench.corpus import files_of
+from penstock.kernels import transform
 from penstock.kernels.device.l3 import l3_cells, l3_offsets
+from penstock.kernels.device.resize import filter_columns, filter_rows
 from penstock.kernels.device.weir import weir_tiles
 from penstock.kernels.launch import L3Kind, WeirKind
 from penstock.kernels.output import Output
@@ -46,6 +49,9 @@ POINTERS = {
     "scale": "*fp32",
     "bias": "*fp32",
     "status": "*u8",
+    "images": "*i64",
+    "first": "*i32",
+    "values": "*fp32",
 }
 
 
@@ -57,6 +63,8 @@ class Variant:
     kernel: Any
     output: str
     constants: dict[str, Any]
+    pointers: dict[str, str] = field(default_factory=dict)
+    """Types of arguments that differ between variants, beside the output's."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +96,12 @@ def main() -> None:
         for usage in pool.map(compiled_by_number, tasks):
             usages.append(usage)
             print(json.dumps(asdict(usage)), flush=True)
-    if options.record:
+    if options.record and options.only:
+        result = json.loads(RESULTS.read_text(encoding="utf-8"))
+        kept = [usage for usage in result["usages"] if options.only not in usage["variant"]]
+        result["usages"] = kept + [asdict(usage) for usage in usages]
+        RESULTS.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    elif options.record:
         result = {
             "triton": triton.__version__,
             "ratios": {corpus: tile_counts.ratios(files_of(corpus)) for corpus in ("cityscapes", "imagenet")},
@@ -112,7 +125,21 @@ def variants() -> Iterator[Variant]:
         constants = L3Kind(3, lanes).constants(Output(), verify=True)
         yield Variant(f"l3:patch={lanes} 3x8 uint8", l3_cells, "*u8", constants)
     yield Variant("l3 3x8 float16", l3_cells, "*fp16", L3Kind(3, 64).constants(half, verify=True))
+    yield from resize_variants()
     yield Variant("l3 offsets", l3_offsets, "", {"CHANNELS": 3, "LANES": 64, "VERIFY": True, "enable_fp_fusion": False})
+
+
+def resize_variants() -> Iterator[Variant]:
+    """Both passes of transforms, on samples of 8 and 16 bits."""
+    for bits, output, pointer in ((8, "uint8", "*u8"), (8, "float16", "*fp16"), (16, "float32", "*fp32")):
+        wide = bits == 16
+        pointers = {"source": f"*u{bits}", "between": f"*u{bits}", "weights": "*fp64" if wide else "*i32"}
+        common = {"CHANNELS": 3, "WIDE": wide, **transform.OPTIONS}
+        if output != "float16":
+            constants = {**common, "NARROW": False, "GREY": False}
+            yield Variant(f"resize along x 3x{bits}", filter_rows, "", constants, pointers)
+        constants = {**common, "FLOATS": output != "uint8", "SHIFT": 0}
+        yield Variant(f"resize along y 3x{bits} {output}", filter_columns, pointer, constants, pointers)
 
 
 def compiled_by_number(task: tuple[int, int]) -> Usage:
@@ -126,7 +153,8 @@ def compiled(variant: Variant, architecture: int) -> Usage:
     names = variant.kernel.arg_names
     constants = {name: value for name, value in variant.constants.items() if name in names}
     options = {name: value for name, value in variant.constants.items() if name not in names}
-    signature = {name: "constexpr" if name in constants else POINTERS.get(name, variant.output) for name in names}
+    pointers = POINTERS | variant.pointers
+    signature = {name: "constexpr" if name in constants else pointers.get(name, variant.output) for name in names}
     source = ASTSource(fn=variant.kernel, signature=signature, constexprs=constants)
     kernel = triton.compile(source, target=GPUTarget("cuda", architecture, WARP), options=options)
     with tempfile.NamedTemporaryFile(suffix=".cubin") as cubin:

@@ -7,6 +7,7 @@
 #include <nanobind/ndarray.h>
 
 #include <utility>
+#include <vector>
 
 #include "base/buffer.h"
 #include "base/image.h"
@@ -50,6 +51,15 @@ class BorrowedPixels {
 
 /// A NumPy array (HxW for one channel, else HxWxC) that owns the image.
 [[nodiscard]] nb::object to_array(OwnedImage image);
+
+/// A NumPy array that owns the values; with a `width`, of two dimensions.
+template <typename Value>
+[[nodiscard]] nb::object to_array(std::vector<Value> values, std::size_t width = 0) {
+    auto* owned = new std::vector<Value>(std::move(values));
+    const nb::capsule owner(owned, [](void* pointer) noexcept { delete static_cast<std::vector<Value>*>(pointer); });
+    const std::size_t sides[] = {width == 0 ? owned->size() : owned->size() / width, width};
+    return nb::cast(nb::ndarray<nb::numpy, Value>(owned->data(), width == 0 ? 1 : 2, sides, owner));
+}
 
 [[nodiscard]] nb::bytes to_bytes(const ByteBuffer& buffer);
 

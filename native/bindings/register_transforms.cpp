@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "bindings/convert.h"
 #include "bindings/register.h"
+#include "pixels/pass_tables.h"
 #include "pixels/program.h"
 
 namespace penstock::bindings {
@@ -224,6 +225,32 @@ void move_boxes(const TransformProgram& program, const Rows<float, nb::shape<-1,
     }
 }
 
+/// A pass as arrays: rows, first, weights (integers or fractions).
+nb::tuple arrays_of(PassTables&& pass, bool wide) {
+    nb::object rows = to_array(std::move(pass.rows), kNumPassColumns);
+    nb::object weights = wide ? to_array(std::move(pass.fractions)) : to_array(std::move(pass.weights));
+    return nb::make_tuple(rows, to_array(std::move(pass.first)), weights);
+}
+
+nb::list passes_of(const TransformProgram& program, const Rows<const std::uint32_t, nb::shape<-1, 2>>& sizes,
+                   const Rows<const std::uint64_t, nb::ndim<1>>& ids, std::uint64_t seed, std::uint64_t epoch,
+                   std::uint8_t sample_bytes) {
+    std::vector<ImageSize> images;
+    for (std::size_t i = 0; i < sizes.shape(0); ++i) images.push_back({sizes(i, 0), sizes(i, 1)});
+    if (images.size() != ids.size() || sample_bytes < 1 || sample_bytes > 2) {
+        throw Error(ErrorCode::bad_argument, "sizes, ids and sample_bytes do not fit", "transforms",
+                    "give a size for every id, and 1 or 2 bytes");
+    }
+    std::vector<PassTables> passes;
+    {
+        const nb::gil_scoped_release unlocked;
+        passes = pass_tables(program, images, {ids.data(), ids.size()}, seed, epoch, sample_bytes);
+    }
+    nb::list arrays;
+    for (PassTables& pass : passes) arrays.append(arrays_of(std::move(pass), sample_bytes == 2));
+    return arrays;
+}
+
 void register_program(nb::module_& module) {
     nb::class_<Draw>(module, "Draw")
         .def_prop_ro("source", [](const Draw& draw) { return sides_of(draw.source); })
@@ -269,6 +296,23 @@ void register_program(nb::module_& module) {
             },
             nb::arg("draw"), nb::arg("boxes"),
             nb::sig("def apply_boxes(self, draw: Draw, boxes: numpy.typing.NDArray[numpy.float32]) -> None"))
+        .def_prop_ro("narrows", &TransformProgram::narrows, "Whether 16-bit sources become 8-bit before anything else.")
+        .def_prop_ro("is_scaled", [](const TransformProgram& program) { return program.finish_plan().scaled(); })
+        .def(
+            "values",
+            [](const TransformProgram& program, std::uint8_t sample_bytes) {
+                return to_array(program.finish_plan().values(sample_bytes));
+            },
+            nb::arg("sample_bytes"),
+            nb::sig("def values(self, sample_bytes: int) -> numpy.typing.NDArray[numpy.float32]"),
+            "The float of every value of a source, for four channels one behind the other.")
+        .def("passes", &passes_of, nb::arg("sizes"), nb::arg("ids"), nb::arg("seed"), nb::arg("epoch"),
+             nb::arg("sample_bytes"),
+             nb::sig("def passes(self, sizes: numpy.typing.NDArray[numpy.uint32], "
+                     "ids: numpy.typing.NDArray[numpy.uint64], seed: int, epoch: int, sample_bytes: int) "
+                     "-> list[tuple[numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int32], "
+                     "numpy.typing.NDArray[typing.Any]]]"),
+             "The draws of images of these sizes as tables, pass by pass: rows, first taps, weights.")
         .def("move_boxes", &move_boxes, nb::arg("boxes"), nb::arg("starts"), nb::arg("sizes"), nb::arg("ids"),
              nb::arg("seed"), nb::arg("epoch"),
              nb::sig("def move_boxes(self, boxes: numpy.typing.NDArray[numpy.float32], "

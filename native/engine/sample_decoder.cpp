@@ -1,7 +1,9 @@
 #include "engine/sample_decoder.h"
 
+#include <algorithm>
 #include <cstring>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/crc32c.h"
@@ -47,6 +49,11 @@ void copy_encoded(ByteView data, BatchField& field, std::size_t position) {
     std::memcpy(field.take(position, shape), data.data(), data.size());
 }
 
+ImageSize size_of(const ImageInfo& info) { return {info.shape.height, info.shape.width}; }
+
+/// Positions inside a file, and inside an image, are 32-bit numbers on an accelerator.
+constexpr std::uint64_t kMostForDevice = 0x7fffffff;
+
 // The largest scale up to `most` that the codec decodes at.
 std::uint32_t best_scale(const Codec& codec, std::uint32_t most) {
     std::uint32_t scale = most;
@@ -89,17 +96,16 @@ void SampleDecoder::decode_fields(Batch& batch, std::size_t position, const Samp
     const BatchWish& wish = batch.wish();
     const std::uint64_t id = wish.ids[position];
     const Encoded picture = picture_of(id, wish.fidelity, bytes, scratch);
-    if (options_.encoded) {
+    const ImageInfo info = info_of(picture);
+    const Draw draw = program_.draw(size_of(info), {wish.seed, wish.epoch, id});
+    if (hands_over(picture, info)) {
         copy_encoded(picture.data, batch.field(0), position);
-        set_verified(id);
-        return;
+    } else {
+        decode_field(picture, draw, {batch.field(0), position}, scratch);
     }
-    const ImageSize size = size_of(picture);
-    const Draw draw = program_.draw(size, {wish.seed, wish.epoch, id});
-    decode_field(picture, draw, {batch.field(0), position}, scratch);
     for (std::size_t index = 1; index < table_.fields.size(); ++index) {
         const Encoded mask = encoded(table_.fields[index], id, bytes);
-        if (size_of(mask) != size) {
+        if (size_of(info_of(mask)) != draw.source) {
             throw Error(ErrorCode::corrupt, "a mask has another size than its image", "sample " + std::to_string(id),
                         "repair the source and build it again");
         }
@@ -108,9 +114,21 @@ void SampleDecoder::decode_fields(Batch& batch, std::size_t position, const Samp
     set_verified(id);
 }
 
-ImageSize SampleDecoder::size_of(const Encoded& data) const {
-    const ImageInfo info = inspect_image(*data.codec, data.data, options_.max_pixels);
-    return {info.shape.height, info.shape.width};
+ImageInfo SampleDecoder::info_of(const Encoded& data) const {
+    return inspect_image(*data.codec, data.data, options_.max_pixels);
+}
+
+// What cannot become a result is told here, by the policy for bad samples, and never gets to the accelerator.
+bool SampleDecoder::hands_over(const Encoded& picture, const ImageInfo& info) const {
+    const std::string_view codec = picture.codec->name();
+    const std::uint64_t samples = info.shape.pixels() * info.shape.channels;
+    if (!options_.encoded || (codec != "weir" && codec != "l3")) return false;
+    if (std::max<std::uint64_t>(picture.data.size(), samples) > kMostForDevice) return false;
+    PixelShape shape = info.shape;
+    if (options_.channels == Channels::grey && shape.channels >= 3) shape.channels = 1;
+    const std::uint8_t wanted = options_.channels == Channels::grey ? 1 : 3;
+    program_.check_result(shape, options_.channels == Channels::unchanged ? shape.channels : wanted);
+    return true;
 }
 
 SampleDecoder::Encoded SampleDecoder::encoded(const FieldColumns& field, std::uint64_t id,

@@ -23,7 +23,7 @@ struct SampleOptions {
     Layout layout = Layout::nhwc;
     Channels channels = Channels::rgb;
     Verify verify = Verify::first;
-    bool encoded = false;      ///< hands over the encoded bytes; whoever takes them decodes
+    bool encoded = false;      ///< hands over Weir and L3 pictures as they are: an accelerator decodes and transforms
     bool approximate = false;  ///< a rougher transform, and a reduced scale where the crop shrinks by 2 or more
     std::uint64_t max_pixels = std::uint64_t{1} << 28;
 };
@@ -57,7 +57,8 @@ class SampleDecoder {
     [[nodiscard]] Encoded picture_of(std::uint64_t id, std::uint32_t fidelity, const SampleBytes& bytes,
                                      DecoderScratch& scratch) const;
     [[nodiscard]] ByteView field_bytes(const FieldColumns& field, std::uint64_t id, const SampleBytes& bytes) const;
-    [[nodiscard]] ImageSize size_of(const Encoded& data) const;
+    [[nodiscard]] ImageInfo info_of(const Encoded& data) const;
+    [[nodiscard]] bool hands_over(const Encoded& picture, const ImageInfo& info) const;
     void decode_field(const Encoded& data, const Draw& draw, const Target& target, DecoderScratch& scratch) const;
     [[nodiscard]] DecodePlan plan_field(const Encoded& data, const Draw& draw, std::uint32_t scale) const;
     [[nodiscard]] Slot slot_for(const Encoded& data, const Draw& draw, PixelShape decoded, const Target& target) const;

@@ -101,11 +101,6 @@ FillFractions fill_for(Filter filter) noexcept {
     }
 }
 
-std::int32_t to_weight(double fraction) noexcept {
-    constexpr double one = std::int32_t{1} << kWeightBits;
-    return static_cast<std::int32_t>(fraction < 0 ? -0.5 + fraction * one : 0.5 + fraction * one);
-}
-
 /// Where output `i` of those wanted is looked up on the axis.
 std::uint32_t lookup(const Axis& axis, std::uint32_t i) noexcept {
     return axis.first + (axis.flipped ? axis.count - 1 - i : i);
@@ -126,6 +121,11 @@ void visit_nearest(const Axis& axis, Visit visit) {
 }
 
 }  // namespace
+
+std::int32_t to_weight(double fraction) noexcept {
+    constexpr double one = std::int32_t{1} << kWeightBits;
+    return static_cast<std::int32_t>(fraction < 0 ? -0.5 + fraction * one : 0.5 + fraction * one);
+}
 
 Span source_span(const Axis& axis) noexcept {
     if (axis.filter == Filter::nearest) {

@@ -34,6 +34,9 @@ struct Span {
     std::uint32_t end = 0;
 };
 
+/// A fraction as an integer weight.
+[[nodiscard]] std::int32_t to_weight(double fraction) noexcept;
+
 /// The source samples that an axis reads.
 [[nodiscard]] Span source_span(const Axis& axis) noexcept;
 

@@ -47,6 +47,12 @@ void convert_row(const From* row, std::size_t pixels, std::size_t channels, To* 
     }
 }
 
+/// The float of a 16-bit sample.
+float value_at(const Affine& f, std::uint16_t sample) {
+    const auto slope = static_cast<double>(f.high) + static_cast<double>(f.low);
+    return static_cast<float>((sample - static_cast<double>(f.center)) * slope + static_cast<double>(f.offset));
+}
+
 template <typename Sample>
 void adapt_row(const Sample* from, std::size_t from_channels, std::size_t to_channels, std::size_t pixels, Sample* to) {
     for (std::size_t x = 0; x < pixels; ++x) {
@@ -108,6 +114,15 @@ void FinishPlan::complete() {
     }
 }
 
+std::vector<float> FinishPlan::values(std::uint8_t sample_bytes) const {
+    if (sample_bytes == 1) return byte_values_;
+    std::vector<float> values(std::size_t{4} << 16);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        values[i] = value_at(affine(i >> 16, 2), static_cast<std::uint16_t>(i & 0xffff));
+    }
+    return values;
+}
+
 FloatTable FinishPlan::byte_table() const noexcept {
     return {{affine(0, 1), affine(1, 1), affine(2, 1), affine(3, 1)}, byte_values_.data()};
 }
@@ -121,24 +136,27 @@ const FinishKernels& active_finish_kernels() noexcept {
     return kFinishPlain;
 }
 
-Finisher::Finisher(const FinishPlan& plan, PixelShape shape, const Slot& slot, FinishScratch& scratch)
-    : shape_(shape), slot_(slot), scaled_(plan.scaled()), scratch_(scratch) {
-    if (!adaptable(shape.channels, slot.channels)) {
-        refuse(
-            "pixels of " + std::to_string(shape.channels) + " channels cannot become " + std::to_string(slot.channels),
-            "decode the image with the channels that the batch has");
+void check_finish(const FinishPlan& plan, PixelShape shape, std::uint8_t channels, SampleType type) {
+    if (!adaptable(shape.channels, channels)) {
+        refuse("pixels of " + std::to_string(shape.channels) + " channels cannot become " + std::to_string(channels),
+               "decode the image with the channels that the batch has");
     }
-    if (plan.channels() != 0 && plan.channels() != slot.channels) {
+    if (plan.channels() != 0 && plan.channels() != channels) {
         refuse("Normalize is for " + std::to_string(plan.channels()) + " channels, the image has " +
-                   std::to_string(slot.channels),
+                   std::to_string(channels),
                "give as many means as the image has channels");
     }
-    if (plan.is_float() == is_integer(slot.type)) {
-        refuse(std::string("the transforms do not give ") + name_of(slot.type), "add a ToDtype");
+    if (plan.is_float() == is_integer(type)) {
+        refuse(std::string("the transforms do not give ") + name_of(type), "add a ToDtype");
     }
-    if (slot.type == SampleType::uint8 && shape.sample_bytes == 2 && !scaled_) {
+    if (type == SampleType::uint8 && shape.sample_bytes == 2 && !plan.scaled()) {
         refuse("16-bit samples do not fit uint8", "add ToDtype('uint8', scale=True)");
     }
+}
+
+Finisher::Finisher(const FinishPlan& plan, PixelShape shape, const Slot& slot, FinishScratch& scratch)
+    : shape_(shape), slot_(slot), scaled_(plan.scaled()), scratch_(scratch) {
+    check_finish(plan, shape, slot.channels, slot.type);
     if (is_integer(slot.type)) return;
     if (shape.sample_bytes == 1) {
         floats_ = plan.byte_table();
@@ -204,11 +222,7 @@ void Finisher::row_of_words(const std::uint16_t* pixels, std::uint32_t y) {
     const bool planes = slot_.layout == Layout::nchw && channels > 1;
     const std::size_t plane = planes ? width * slot_.size.height : 0;
     const std::size_t begin = y * width * (planes ? 1 : channels);
-    const auto value_of = [this](std::uint16_t sample, std::size_t c) {
-        const Affine& f = floats_.affine[c];
-        const auto slope = static_cast<double>(f.high) + static_cast<double>(f.low);
-        return static_cast<float>((sample - static_cast<double>(f.center)) * slope + static_cast<double>(f.offset));
-    };
+    const auto value_of = [this](std::uint16_t sample, std::size_t c) { return value_at(floats_.affine[c], sample); };
     switch (slot_.type) {
         case SampleType::uint8:
             return convert_row(pixels, width, channels, static_cast<std::uint8_t*>(slot_.data) + begin, plane,

@@ -41,6 +41,8 @@ class FinishPlan {
 
     /// The function of one channel of a source with samples of `sample_bytes`.
     [[nodiscard]] Affine affine(std::size_t channel, std::uint8_t sample_bytes) const noexcept;
+    /// The float of every value of such a source, channel after channel (four of them).
+    [[nodiscard]] std::vector<float> values(std::uint8_t sample_bytes) const;
     /// Those of 8-bit sources; alive as long as the plan.
     [[nodiscard]] FloatTable byte_table() const noexcept;
     /// How many channels the means are for; 0 for any number.
@@ -62,6 +64,9 @@ class FinishPlan {
 struct FinishScratch {
     std::vector<std::uint8_t> row;
 };
+
+/// Throws `bad_argument` if pixels of `shape` cannot become `channels` channels of `type` by this plan.
+void check_finish(const FinishPlan& plan, PixelShape shape, std::uint8_t channels, SampleType type);
 
 /// Writes the rows of one sample. Throws `bad_argument` if pixels of `shape` do not fit the slot.
 class Finisher {

@@ -242,6 +242,30 @@ void TransformProgram::apply(ConstImageView decoded, const Draw& draw, const Slo
     for (std::uint32_t y = 0; y < size.height; ++y) finisher.row(own.row(y), y);
 }
 
+std::vector<StageTables> TransformProgram::tables(const Draw& draw, std::uint8_t sample_bytes) const {
+    std::vector<StageTables> tables;
+    Region covered = region(draw);
+    ImageSize size = draw.source;
+    for (std::size_t i = 0; i <= last_step(draw); ++i) {
+        const Step& step = draw.steps[i];
+        if (step.recolors) {
+            throw Error(ErrorCode::bad_argument, "a change of colours is no resize", "transforms",
+                        "leave ColorJitter out, or apply the transforms on the host");
+        }
+        const Stage& stage = step.stage;
+        tables.push_back(stage_tables(stage, filter_of(stage), fill_of(stage), covered, size, sample_bytes));
+        size = stage.output();
+        covered = {0, 0, size.height, size.width};
+    }
+    return tables;
+}
+
+void TransformProgram::check_result(PixelShape shape, std::uint8_t channels) const {
+    if (narrows_) shape.sample_bytes = 1;
+    const SampleType own = shape.sample_bytes == 1 ? SampleType::uint8 : SampleType::uint16;
+    check_finish(finish_, shape, channels, type_.value_or(own));
+}
+
 std::size_t TransformProgram::working_bytes(const Draw& draw, PixelShape decoded) const noexcept {
     std::size_t largest = 0;
     for (std::size_t i = 0; i < last_step(draw); ++i) {

@@ -74,6 +74,16 @@ class TransformProgram {
     void apply(ConstImageView decoded, const Draw& draw, const Slot& out, TransformScratch& scratch,
                std::uint32_t scale = 1) const;
 
+    /// What `apply` does to pixels with samples of `sample_bytes` (after `narrows`), pass by pass, as numbers. Throws
+    /// `bad_argument` if colours change, which no table says.
+    [[nodiscard]] std::vector<StageTables> tables(const Draw& draw, std::uint8_t sample_bytes) const;
+    /// Throws what `apply` would if decoded pixels of `shape` cannot become results of `channels` channels.
+    void check_result(PixelShape shape, std::uint8_t channels) const;
+    /// Whether 16-bit sources become 8-bit before anything else.
+    [[nodiscard]] bool narrows() const noexcept { return narrows_; }
+    /// ToDtype and Normalize.
+    [[nodiscard]] const FinishPlan& finish_plan() const noexcept { return finish_; }
+
     /// Bytes of images between the passes of `apply`, which `scratch` will hold.
     [[nodiscard]] std::size_t working_bytes(const Draw& draw, PixelShape decoded) const noexcept;
 

@@ -249,7 +249,70 @@ void gather(const Stage& stage, Filter filter, ConstImageView image, Region cove
     }
 }
 
+/// Weights as [tap][output], between the padding before and behind.
+void set_weights(const Axis& axis, std::uint32_t origin, std::size_t before, std::uint8_t sample_bytes,
+                 SideTable& out) {
+    AxisTable table;
+    table.build_fractions(axis, origin);
+    const std::uint32_t* counts = table.groups();
+    out.taps = *std::max_element(counts, counts + table.count());
+    for (std::uint32_t i = 0; i < table.count(); ++i)
+        out.first[before + i] = static_cast<std::int32_t>(table.first()[i]);
+    const std::size_t length = out.first.size();
+    const auto fill = [&](auto& weights, const auto& weight_at) {
+        weights.assign(out.taps * length, 0);
+        for (std::uint32_t i = 0; i < table.count(); ++i) {
+            for (std::uint32_t tap = 0; tap < counts[i]; ++tap) weights[tap * length + before + i] = weight_at(i, tap);
+        }
+    };
+    const auto fraction_at = [&](std::uint32_t i, std::uint32_t tap) { return table.fractions(i)[tap]; };
+    if (sample_bytes == 2) return fill(out.fractions, fraction_at);
+    fill(out.weights, [&](std::uint32_t i, std::uint32_t tap) { return to_weight(fraction_at(i, tap)); });
+}
+
+/// Copies: one tap of weight 1.
+void set_copies(const std::vector<std::uint32_t>& sources, std::uint32_t origin, std::uint8_t sample_bytes,
+                SideTable& out) {
+    for (std::size_t i = 0; i < sources.size(); ++i) {
+        if (sources[i] != kPadding) out.first[i] = static_cast<std::int32_t>(sources[i] - origin);
+    }
+    if (sample_bytes == 2) {
+        out.fractions.assign(sources.size(), 1.0);
+    } else {
+        out.weights.assign(sources.size(), std::int32_t{1} << kWeightBits);
+    }
+}
+
+SideTable side_table(const Side& side, const Stage& stage, Filter filter, std::uint32_t origin,
+                     std::uint8_t sample_bytes) {
+    SideTable out;
+    out.first.assign(static_cast<std::size_t>(side.window_length), kNoSource);
+    if (!stage.resized || filter == Filter::nearest || side.content_length() == 0) {
+        std::vector<std::uint32_t> sources;
+        AxisTable nearest;
+        index_side(side, stage, filter, nearest, sources);
+        set_copies(sources, origin, sample_bytes, out);
+    } else {
+        set_weights(axis_of(side, filter, 1), origin - scaled_origin(side, 1),
+                    static_cast<std::size_t>(side.padding_before()), sample_bytes, out);
+    }
+    return out;
+}
+
 }  // namespace
+
+StageTables stage_tables(const Stage& stage, Filter filter, const Fill& fill, Region covered, ImageSize size,
+                         std::uint8_t sample_bytes) {
+    StageTables tables{side_table(vertical_side(stage, size), stage, filter, covered.y, sample_bytes),
+                       side_table(horizontal_side(stage, size), stage, filter, covered.x, sample_bytes),
+                       {}};
+    std::vector<std::uint8_t> pixel;
+    set_fill(fill, {1, 1, 4, sample_bytes}, pixel);
+    for (std::size_t c = 0; c < tables.fill.size(); ++c) {
+        std::memcpy(&tables.fill[c], pixel.data() + c * sample_bytes, sample_bytes);  // little-endian
+    }
+    return tables;
+}
 
 Region stage_region(const Stage& stage, Filter filter, ImageSize size, std::uint32_t scale) {
     const Span rows = side_span(vertical_side(stage, size), stage, filter, scale);

@@ -118,6 +118,23 @@ class TransformProgram:
 
     def apply_boxes(self, draw: Draw, boxes: numpy.typing.NDArray[numpy.float32]) -> None: ...
 
+    @property
+    def narrows(self) -> bool:
+        """Whether 16-bit sources become 8-bit before anything else."""
+
+    @property
+    def is_scaled(self) -> bool: ...
+
+    def values(self, sample_bytes: int) -> numpy.typing.NDArray[numpy.float32]:
+        """
+        The float of every value of a source, for four channels one behind the other.
+        """
+
+    def passes(self, sizes: numpy.typing.NDArray[numpy.uint32], ids: numpy.typing.NDArray[numpy.uint64], seed: int, epoch: int, sample_bytes: int) -> list[tuple[numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[Any]]]:
+        """
+        The draws of images of these sizes as tables, pass by pass: rows, first taps, weights.
+        """
+
     def move_boxes(self, boxes: numpy.typing.NDArray[numpy.float32], starts: numpy.typing.NDArray[numpy.uint64], sizes: numpy.typing.NDArray[numpy.uint32], ids: numpy.typing.NDArray[numpy.uint64], seed: int, epoch: int) -> None:
         """
         Moves the boxes of many samples, one behind the other; `starts` has where each begins, and the end.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Literal
 
 import torch
@@ -84,19 +85,24 @@ class Canvas:
     @classmethod
     def allocate(cls, infos: Sequence[ImageInfo], output: Output, device: torch.device) -> Canvas:
         """Memory for these images."""
-        kinds = {(output.shape_of(info), output.dtype_of(info)) for info in infos}
-        if len(kinds) == 1:
-            ((shape, dtype),) = kinds
-            batch = torch.empty((len(infos), *shape), dtype=dtype, device=device)
+        return cls.of([(output.shape_of(info), output.dtype_of(info)) for info in infos], device)
+
+    @classmethod
+    def of(cls, places: Sequence[tuple[tuple[int, int, int], torch.dtype]], device: torch.device) -> Canvas:
+        """Memory for images of these shapes and types."""
+        if len(set(places)) == 1:
+            shape, dtype = places[0]
+            batch = torch.empty((len(places), *shape), dtype=dtype, device=device)
             return cls(list(batch), batch)
-        images: list[torch.Tensor | None] = [None] * len(infos)
-        for dtype in {dtype for _, dtype in kinds}:
-            members = [i for i, info in enumerate(infos) if output.dtype_of(info) == dtype]
-            shapes = [output.shape_of(infos[i]) for i in members]
-            sizes = [channels * height * width for channels, height, width in shapes]
-            parts = torch.split(torch.empty(sum(sizes), dtype=dtype, device=device), sizes)
-            for i, part, shape in zip(members, parts, shapes, strict=True):
-                images[i] = part.view(shape)
+        images: list[torch.Tensor | None] = [None] * len(places)
+        for wanted in {dtype for _, dtype in places}:
+            members = [index for index, (_, dtype) in enumerate(places) if dtype == wanted]
+            shapes = [places[index][0] for index in members]
+            parts = torch.split(
+                torch.empty(sum(map(prod, shapes)), dtype=wanted, device=device), [prod(shape) for shape in shapes]
+            )
+            for index, part, shape in zip(members, parts, shapes, strict=True):
+                images[index] = part.view(shape)
         return cls([image for image in images if image is not None], None)
 
     @property

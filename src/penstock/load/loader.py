@@ -57,7 +57,7 @@ class Loader:
     """
 
     _takes_encoded = False
-    """Whether batches hold encoded images, for an adapter that decodes them."""
+    """Whether batches hold Weir and L3 images encoded, for an adapter that decodes and transforms them."""
 
     def __init__(
         self,
@@ -204,7 +204,7 @@ class Loader:
         ids = chosen_samples(order.selection, batches * self.batch_size, order.seed, self.rank, self.world_size)
         with explained():
             found = look_at(self._pipeline, self._samples, ids, self.batch_size, order.seed, wanted)
-            for batch, _ in self._ahead((self._finish(batch), 0) for batch in found):
+            for batch, _ in self._ahead((self._finish(batch, 0), 0) for batch in found):
                 yield batch
 
     def state_dict(self) -> dict[str, object]:
@@ -262,7 +262,7 @@ class Loader:
                 start.epoch,
                 self._batches(start.delivered),
                 traffic,
-                program=None if self._takes_encoded else self._chain.program(),
+                program=self._chain.program(),
                 fidelity=fidelity,
                 draws_anew=isinstance(self._cache, LiquidCache),
             )
@@ -316,14 +316,14 @@ class Loader:
                 batch = next(delivery, None)
             if batch is None:
                 return
-            yield self._finish(batch), delivery.delivered
+            yield self._finish(batch, delivery.epoch), delivery.delivered
 
     def _ahead(self, batches: Iterator[tuple[BatchDict, int]]) -> Iterator[tuple[BatchDict, int]]:
         """A place for adapters that take batches before their turn."""
         return batches
 
-    def _finish(self, batch: BatchDict) -> BatchDict:
-        """The last step of a batch, on the consumer's thread."""
+    def _finish(self, batch: BatchDict, epoch: int) -> BatchDict:
+        """The last step of a batch, on the consumer's thread; its samples were drawn for `epoch`."""
         if self._rest is not None:
             batch["image"] = stack(self._rest(list(batch["image"])))
         return batch
@@ -397,6 +397,10 @@ class Loader:
 
     def _sample_bytes(self) -> int | None:
         """What a sample takes in a batch, at most; None if only decoding will tell."""
+        decoded = self._decoded_bytes()
+        return max(decoded, int(self._samples.sizes.max())) if self._takes_encoded and decoded else decoded
+
+    def _decoded_bytes(self) -> int | None:
         program = self._chain.program()
         if program.fixed_size is None or self._policy.channels == "unchanged":
             return self._samples.largest_pixel_bytes

@@ -22,13 +22,19 @@ class Rest:
         results = list(samples)
 
         def run(index: int) -> None:
-            value = results[index]
-            for function in self._functions:
-                value = function(value)
-            results[index] = value
+            results[index] = self._apply(results[index])
 
         self._pool.call_each(run, len(results))
         return results
+
+    def call_here(self, samples: list[Any]) -> list[Any]:
+        """The same, all in the thread of the caller."""
+        return [self._apply(sample) for sample in samples]
+
+    def _apply(self, value: Any) -> Any:  # noqa: ANN401  # whatever the functions take and give
+        for function in self._functions:
+            value = function(value)
+        return value
 
 
 def stack(images: list[Any]) -> Any:  # noqa: ANN401  # whatever the functions give

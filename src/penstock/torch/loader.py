@@ -10,12 +10,12 @@ import numpy as np
 import torch
 
 from penstock.errors import ArgumentError
-from penstock.kernels.output import Output
 from penstock.load import Loader as ArrayLoader
 from penstock.load.delivery import BatchDict
 from penstock.load.rest import stack
-from penstock.torch.decode import decode_records
 from penstock.torch.device import copied_ahead
+from penstock.torch.encoded import DeviceDecoder
+from penstock.transforms import ColorJitter
 
 PLACES = ("host", "device")
 
@@ -25,8 +25,8 @@ class Loader(ArrayLoader):
 
     Tensors share the memory of the batch: nothing is copied on the host. `device` moves batches there, on CUDA from
     pinned memory on a stream of its own, one batch ahead. `rank` and `world_size` are torch.distributed's if it is
-    initialised. `decode_on="device"` sends Weir and L3 images encoded and decodes them with `penstock.kernels`; it
-    takes no transform, and the batches equal those of the host.
+    initialised. `decode_on="device"` sends Weir and L3 images encoded; they are decoded and transformed there by
+    `penstock.kernels`, and the batches equal those of the host. ColorJitter stays a matter of the host.
 
     >>> import pathlib, tempfile, numpy, penstock
     >>> folder = tempfile.TemporaryDirectory()
@@ -55,7 +55,7 @@ class Loader(ArrayLoader):
         self.device = torch.device(device) if device is not None else None
         self._takes_encoded = decode_on == "device"
         if self._takes_encoded:
-            _check_device(self.device, keywords)
+            _check_device(self.device)
         own_rank, own_world = _distributed()
         super().__init__(
             path,
@@ -64,27 +64,59 @@ class Loader(ArrayLoader):
             layout=layout,
             **keywords,
         )
+        if self._takes_encoded:
+            self._check_encoded()
+            self._decoder = self._new_decoder()
 
-    def _finish(self, batch: BatchDict) -> BatchDict:
-        image = batch["image"]
-        batch = {name: _tensors(value) for name, value in batch.items()}
+    def _finish(self, batch: BatchDict, epoch: int) -> BatchDict:
+        image, ids = batch["image"], batch["id"]
+        batch = {name: _tensors(value) for name, value in batch.items() if name != "image"}
         label = batch.get("label")
         if isinstance(label, torch.Tensor) and not label.is_floating_point():
             batch["label"] = label.long()  # an index may hold int32, which torch's losses refuse
-        if self._takes_encoded:
-            batch["image"] = self._decoded(image)
-        elif self._rest is not None:
-            batch["image"] = _stacked(self._rest(list(batch["image"])))
+        on_device = self._takes_encoded
+        batch["image"] = self._decoder(image, ids, self._order.seed, epoch) if on_device else _tensors(image)
+        if self._rest is not None:
+            # On a device in the caller's thread, whose stream has the pixels.
+            rest = self._rest.call_here if on_device else self._rest
+            batch["image"] = _stacked(rest(list(batch["image"])))
         return batch
 
     def _ahead(self, batches: Iterator[tuple[BatchDict, int]]) -> Iterator[tuple[BatchDict, int]]:
         return batches if self.device is None else copied_ahead(batches, self.device)
 
-    def _decoded(self, records: Any) -> torch.Tensor | list[torch.Tensor]:  # noqa: ANN401  # an array or a list of them
-        assert self.device is not None, "checked when the loader was made"
-        output = Output("NCHW" if self._policy.layout == "NCHW" else "NHWC")
-        pieces = [memoryview(record) for record in records]
-        return decode_records(pieces, self.device, output, by_kernels=True, verify=self._policy.verify != "never")
+    def _new_decoder(self) -> DeviceDecoder:
+        assert self.device is not None, "checked before"
+        policy = self._policy
+        # The records of a dataset are checked as a whole, before they are sent.
+        unchecked = self._samples.records is None
+        return DeviceDecoder(
+            self._chain.program(),
+            self.device,
+            channels=policy.channels,
+            layout="NCHW" if policy.layout == "NCHW" else "NHWC",
+            changes=bool(self._chain.native),
+            verify=unchecked and policy.verify != "never",
+        )
+
+    def _check_encoded(self) -> None:
+        """Refuse what the device cannot do as the host does."""
+        if any(isinstance(transform, ColorJitter) for transform in self._chain.native):
+            self.close()
+            raise ArgumentError(
+                "decode_on='device' has no ColorJitter",
+                where="transform",
+                fix="leave it out and change the colours of batches on the device, or decode on the host",
+                code=100,
+            )
+        if self._samples.records is None and self._log.policy.on_error != "raise":
+            self.close()
+            raise ArgumentError(
+                f"on_error={self._log.policy.on_error!r} cannot be kept: files have no checksum before they are sent",
+                where="on_error",
+                fix="build a dataset of the folder, whose records have one, or leave on_error at 'raise'",
+                code=100,
+            )
 
 
 def _tensors(value: Any) -> Any:  # noqa: ANN401  # an array, or a list of them
@@ -112,7 +144,7 @@ def _distributed() -> tuple[int, int]:
     return 0, 1
 
 
-def _check_device(device: torch.device | None, keywords: dict[str, Any]) -> None:
+def _check_device(device: torch.device | None) -> None:
     interpreted = os.environ.get("TRITON_INTERPRET") == "1"
     if device is None or (device.type == "cpu" and not interpreted):
         raise ArgumentError(
@@ -121,15 +153,3 @@ def _check_device(device: torch.device | None, keywords: dict[str, Any]) -> None
             fix="pass device='cuda' (or set TRITON_INTERPRET=1 to try the kernels on the CPU, slowly)",
             code=100,
         )
-    if keywords.get("transform") is not None:
-        raise ArgumentError(
-            "decode_on='device' decodes whole images: it takes no transform",
-            where="transform",
-            fix="transform the batch on the device, or decode on the host",
-            code=100,
-        )
-    if keywords.get("channels", "unchanged") != "unchanged":
-        raise ArgumentError(
-            "decode_on='device' gives images the channels they have", where="channels", fix="leave it out", code=100
-        )
-    keywords["channels"] = "unchanged"
