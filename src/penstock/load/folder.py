@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from penstock import _native
+from penstock.codecs.table import BUILTIN, plug_ins
 from penstock.errors import StorageError
 from penstock.load.samples import Samples, as_folder, pack_names
 from penstock.records.folder import list_folder
@@ -80,7 +81,35 @@ def _samples(place: Path, arrays: Arrays) -> Samples:
         sizes=sizes,
         largest_pixel_bytes=None,
         fingerprint=_fingerprint(arrays),
+        unloadable=_decoded_in_python(arrays),
     )
+
+
+def _decoded_in_python(arrays: Arrays) -> dict[int, str]:
+    """Files whose ending names a codec that the native core does not have. What content says shows only in reading."""
+    text, ends = arrays["names"].astype(np.uint8), arrays["name_ends"].astype(np.int64)
+    begins = np.concatenate(([0], ends[:-1]))
+    last = text[ends - 1] | 32  # letters become small
+    found: dict[int, str] = {}
+    for ending in python_endings():
+        # The last letter leaves few of a million names, whose tails are then looked at.
+        for sample in np.flatnonzero(last == ord(ending[-1])).tolist():
+            name = text[begins[sample] : ends[sample]].tobytes()
+            if name.lower().endswith(ending.encode()):
+                found[sample] = os.fsdecode(name)
+    return found
+
+
+def python_endings() -> set[str]:
+    """Endings of files that only Python decodes.
+
+    >>> sorted(python_endings() & {".tif", ".png"})
+    ['.tif']
+    """
+    native = set(_native.codec_names())
+    codecs = (*BUILTIN, *plug_ins())
+    loadable = {ending for codec in codecs if codec.name in native for ending in codec.extensions}
+    return {ending for codec in codecs for ending in codec.extensions} - loadable
 
 
 def _fingerprint(arrays: Arrays) -> str:

@@ -110,6 +110,7 @@ class Loader:
         selection = self._samples.select(split, subset)
         chosen, self._reading = as_window(window, self._samples)
         self._order = _order_of(self._samples, selection, seed, shuffle, chosen)
+        self._samples.refuse_unloadable(self._order.selection)
         self._as_tuple = self._checked_fields(as_tuple)
         self._next = self._beginning(0)
         self._batches(0)  # refuses ranks that would get no sample

@@ -53,9 +53,26 @@ class Samples:
     """(shard, offset) of each sample; None if samples are files, which are read by name."""
     blocks: Blocks | None = None
     """Where samples are read together, at one fidelity or another."""
+    unloadable: Mapping[int, str] = field(default_factory=dict)
+    """Ids and names of files that only Python decodes, such as TIFF."""
 
     def __len__(self) -> int:
         return self.num_samples
+
+    def refuse_unloadable(self, selection: Ids) -> None:
+        """Say before the first batch what could not come with its turn."""
+        chosen = np.intersect1d(np.fromiter(self.unloadable, np.int64, len(self.unloadable)), selection)
+        if len(chosen) == 0:
+            return
+        shown = ", ".join(repr(self.unloadable[sample]) for sample in chosen[:3].tolist())
+        count = f"{len(chosen)} files are" if len(chosen) > 1 else "a file is"
+        raise ArgumentError(
+            f"{count} decoded in Python, which a loader does not: {shown}{', …' if len(chosen) > 3 else ''}",
+            where=self.place,
+            fix=f"build a dataset, which stores them in a format that loads: `penstock build {self.place} OUT.pen "
+            "--mix weir:fast=1`; or leave them out with `subset`",
+            code=100,
+        )
 
     @property
     def largest_read_bytes(self) -> int:

@@ -9,8 +9,10 @@ from time import perf_counter, sleep
 
 import numpy as np
 import pytest
+import tifffile
 
 from penstock import ArgumentError, CodecError, Loader, PenstockError, StorageError
+from penstock.build import build
 from penstock.load.dataset import _codec_of
 from tests.unit.load.conftest import COUNT
 
@@ -99,14 +101,42 @@ def test_too_many_errors_raise_whatever_the_policy(folder: Path, tmp_path: Path)
         list(loader)
 
 
-def test_what_only_python_decodes_is_refused_with_what_to_do(tmp_path: Path) -> None:
+def test_what_only_python_decodes_is_refused_before_the_first_batch(folder: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "images"
+    shutil.copytree(folder, copy)
+    for number in range(5):
+        (copy / f"scan{number}.TIF").write_bytes(b"II*\0" + bytes(60))
+
+    names = "'scan0.TIF', 'scan1.TIF', 'scan2.TIF', …"
+    with pytest.raises(ArgumentError, match=f"5 files are decoded in Python.*{names}") as caught:
+        Loader(copy, on_error="skip")
+    assert f"penstock build {copy} OUT.pen --mix" in caught.value.fix
+    with Loader(copy, subset=slice(COUNT), batch_size=4) as loader:
+        assert sum(len(batch["id"]) for batch in loader) == COUNT
+
+
+def test_a_tiff_by_another_name_is_a_bad_sample(tmp_path: Path) -> None:
     (tmp_path / "scan.png").write_bytes(b"II*\0" + bytes(60))
     with Loader(tmp_path) as loader, pytest.raises(CodecError, match="no image format that a loader decodes") as caught:
         list(loader)
     assert "penstock build" in caught.value.fix
+
+
+def test_a_dataset_of_what_only_python_decodes_is_refused() -> None:
     with pytest.raises(ArgumentError, match="decoded in Python") as refused:
         _codec_of("tiff")
     assert "penstock build --mix" in refused.value.fix
+
+
+def test_a_folder_of_tiffs_loads_once_it_is_built(tmp_path: Path) -> None:
+    pixels = np.random.default_rng(0).integers(0, 256, (9, 11, 3), dtype=np.uint8)
+    (tmp_path / "scans").mkdir()
+    tifffile.imwrite(tmp_path / "scans" / "a.tif", pixels)
+    build(tmp_path / "scans", tmp_path / "scans.pen", mix="weir:fast=1")
+
+    with Loader(tmp_path / "scans.pen") as loader:
+        (batch,) = loader
+    np.testing.assert_array_equal(batch["image"][0], pixels)
 
 
 def test_a_file_deleted_under_way_is_a_storage_error(folder: Path, tmp_path: Path) -> None:
