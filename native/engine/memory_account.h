@@ -5,6 +5,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
+#include <functional>
 #include <mutex>
 #include <utility>
 
@@ -31,7 +32,9 @@ class MemoryGauge {
 /// Lends bytes up to a limit. Whoever wants more than is left sleeps until others give back.
 class MemoryAccount {
   public:
-    MemoryAccount(std::size_t limit_bytes, MemoryGauge& gauge) : limit_bytes_(limit_bytes), gauge_(gauge) {}
+    /// `on_wanted` is called when somebody begins to wait; it may not use the account.
+    MemoryAccount(std::size_t limit_bytes, MemoryGauge& gauge, std::function<void()> on_wanted = {})
+        : limit_bytes_(limit_bytes), gauge_(gauge), on_wanted_(std::move(on_wanted)) {}
 
     [[nodiscard]] std::size_t limit_bytes() const noexcept { return limit_bytes_; }
 
@@ -39,9 +42,13 @@ class MemoryAccount {
     /// False if the account was closed meanwhile: nothing was lent.
     [[nodiscard]] bool acquire(std::size_t bytes) {
         std::unique_lock lock(mutex_);
-        ++num_waiting_;
-        returned_.wait(lock, [&] { return closed_ || bytes <= limit_bytes_ - lent_bytes_; });
-        --num_waiting_;
+        const auto may_go = [&] { return closed_ || bytes <= limit_bytes_ - lent_bytes_; };
+        if (!may_go()) {
+            ++num_waiting_;
+            if (on_wanted_) on_wanted_();
+            returned_.wait(lock, may_go);
+            --num_waiting_;
+        }
         if (closed_) return false;
         lent_bytes_ += bytes;
         gauge_.add(bytes);
@@ -81,6 +88,7 @@ class MemoryAccount {
   private:
     const std::size_t limit_bytes_;
     MemoryGauge& gauge_;
+    const std::function<void()> on_wanted_;
     mutable std::mutex mutex_;
     std::condition_variable returned_;
     std::size_t lent_bytes_ = 0;

@@ -32,7 +32,7 @@ struct Pipeline::State {
           slots{std::make_shared<BufferPool>(options.memory.idle_bytes), gauge},
           arena(options.memory.cache_bytes, gauge),
           read_memory(options.memory.read_bytes, *gauge),
-          scratch_memory(options.memory.scratch_bytes, *gauge),
+          scratch_memory(options.memory.scratch_bytes, *gauge, [this] { ready.wake(); }),
           files(table.files, options.caching, whole_files ? 0 : kMaxOpenFiles),
           max_read_bytes(std::min<std::uint64_t>(kMaxReadBytes, options.memory.read_bytes / 4)),
           reading(files, read_memory, whole_files, options.reading, sink()),
@@ -234,12 +234,13 @@ struct Pipeline::State {
     void run_decoder() {
         DecoderScratch scratch(scratch_memory);
         StageWatch watch(decode_clock);
-        while (std::optional<ReadySample> sample = ready.pop()) {
+        const auto ease = [&] { scratch.pixels.ease(); };
+        while (std::optional<ReadySample> sample = ready.pop(ease)) {
             watch.began_working();
             if (!sample->batch->is_cancelled()) decode(*sample, scratch);
             end_samples(*sample->batch, 1);
             sample.reset();  // frees the bytes read before it waits for the next ones
-            scratch.pixels.ease();
+            ease();
             watch.began_waiting();
         }
     }

@@ -24,15 +24,30 @@ class ReadyQueue {
         not_empty_.notify_one();
     }
 
-    /// Waits for a sample. Empty once the queue is closed: what is inside is left there.
-    [[nodiscard]] std::optional<ReadySample> pop() {
+    /// Waits for a sample. Empty once the queue is closed: what is inside is left there. Calls `ease` before it sleeps,
+    /// and again whenever `wake` is called meanwhile: who sleeps must not hold what others wait for.
+    template <typename Ease>
+    [[nodiscard]] std::optional<ReadySample> pop(const Ease& ease) {
         std::unique_lock lock(mutex_);
-        not_empty_.wait(lock, [&] { return closed_ || !heap_.empty(); });
+        while (!closed_ && heap_.empty()) {
+            const std::uint64_t seen = num_wakes_;
+            lock.unlock();
+            ease();
+            lock.lock();
+            not_empty_.wait(lock, [&] { return closed_ || !heap_.empty() || num_wakes_ != seen; });
+        }
         if (closed_) return std::nullopt;
         std::ranges::pop_heap(heap_, later);
         std::optional<ReadySample> sample(std::move(heap_.back().sample));
         heap_.pop_back();
         return sample;
+    }
+
+    /// Whoever sleeps in `pop` looks again at what it holds.
+    void wake() {
+        const std::lock_guard lock(mutex_);
+        ++num_wakes_;
+        not_empty_.notify_all();
     }
 
     void close() {
@@ -55,6 +70,7 @@ class ReadyQueue {
     std::condition_variable not_empty_;
     std::vector<Item> heap_;
     std::uint64_t num_pushed_ = 0;
+    std::uint64_t num_wakes_ = 0;
     bool closed_ = false;
 };
 

@@ -136,3 +136,16 @@ def test_working_memory_covers_what_codecs_take_themselves(tmp_path: Path, forma
 
     assert found["peak_memory_bytes"] <= found["working_bytes"]
     assert found["grown"] <= found["working_bytes"] + 32 * MIB  # stacks, and what the allocator keeps
+
+
+@pytest.mark.parametrize("cache", ["rolling", "liquid"])
+def test_threads_that_share_the_scratch_of_one_all_get_their_turn(sets: dict[str, Path], cache: str) -> None:
+    with Loader(sets["two"], batch_size=4, threads=4, cache=cache, memory=0) as loader:
+        loader._resources = replace(loader._resources, memory_bytes=1)
+        with pytest.raises(ArgumentError) as refused:
+            loader._share_out()
+    least = int(refused.value.fix.split("at least ")[1].split(" bytes")[0])
+    with Loader(sets["two"], batch_size=4, threads=4, cache=cache, memory=least) as loader:
+        assert loader._budget.depth == 1
+        num_batches = sum(1 for _ in range(40) for _ in loader)
+    assert num_batches == 40 * 13
