@@ -62,6 +62,12 @@ def make_plan(profile: Profile, goals: Goals, *, method: str = "lp", seed: int =
     )
 
 
+def predict(rule: Cheapest, profile: Profile, goals: Goals) -> Rates:
+    """What a plan that was made earlier, or elsewhere, gives on a machine as its profile says it is now."""
+    problem = make_problem(profile, goals)
+    return rates_of(problem, _expected(rule, profile, problem))
+
+
 def _rule(profile: Profile, problem: Problem, prices: Prices, shares: Floats, seed: int) -> Cheapest:
     formats = {name: FormatEstimate(*profile.estimates(name)) for name in problem.formats}
     source = problem.formats[problem.source]
@@ -144,7 +150,7 @@ def _what_if(profile: Profile, goals: Goals, present: float) -> tuple[WhatIf, ..
     problem = make_problem(profile, goals)
     cores = goals.cores if goals.cores is not None else float(profile.cores)
     changes = {
-        "one more core": replace(problem, cores=profile.speedup(cores + 1)),
+        "one more core": replace(problem, cores=profile.speedup(cores + 1) * profile.utilisation),
         "1 GB more memory": replace(problem, memory_bytes=problem.memory_bytes + 10**9),
         "100 MB/s more disk": replace(problem, disk_bytes_per_second=problem.disk_bytes_per_second + 1e8),
     }

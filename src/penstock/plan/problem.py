@@ -42,7 +42,7 @@ class Problem:
     seconds_per_read: float
     """What a request costs the disk beside its bytes."""
     cores: float
-    """What the cores do together, in cores that do not disturb each other."""
+    """What the cores do together for a loader, in cores that do not disturb each other."""
     compute_rate: float
     """Images per second that the model eats; infinite if unknown."""
     memory_bytes: int
@@ -87,7 +87,7 @@ def make_problem(profile: Profile, goals: Goals) -> Problem:
         num_samples=profile.dataset.num_samples,
         disk_bytes_per_second=rate,
         seconds_per_read=seconds_per_read,
-        cores=profile.speedup(cores),
+        cores=profile.speedup(cores) * profile.utilisation,
         compute_rate=compute,
         memory_bytes=memory,
         storage_bytes=float(goals.storage_bytes) if goals.storage_bytes is not None else math.inf,

@@ -12,14 +12,14 @@ import numpy as np
 from penstock import _native
 from penstock.codecs import Format, Promise, decode, encode, find, inspect, parse_format, transcode
 from penstock.errors import ArgumentError, CodecError
-from penstock.profile.values import Figure, FormatCosts, SampledImage
+from penstock.profile.values import Disk, Figure, FormatCosts, SampledImage
 from penstock.transforms import Chain
 from penstock.types import Floats, OnProgress, Pixels
 
 _Data = bytes
 MIN_IMAGES = 16
 """Measured whatever the time."""
-KEPT_BYTES = 64 << 20
+KEPT_BYTES = 128 << 20
 """Of images in one format, kept for the pipeline's turn; `MIN_IMAGES` are kept whatever their size."""
 
 
@@ -34,12 +34,16 @@ class Measured:
     beside_seconds: Floats
     """Of each image: what its further fields cost to decode, which every format bears alike."""
 
-    def scaled(self, pipeline: Mapping[str, Figure]) -> dict[str, FormatCosts]:
-        """The costs such that the kept images take on average what the loader's pipeline took for them."""
+    def scaled(self, pipeline: Mapping[str, Figure], disk: Disk) -> dict[str, FormatCosts]:
+        """The costs such that the kept images take on average what the loader's pipeline took for them.
+
+        The pipeline reads what it decodes, and a read costs by the byte: without it a large image would seem too cheap.
+        """
         found = {}
         for name, costs in self.formats.items():
             if name in pipeline:
                 own = costs.decode_seconds - self.beside_seconds
+                own += disk.cpu_seconds_per_byte * costs.bytes + disk.cpu_seconds_per_read
                 factor = pipeline[name].median / max(1e-12, float(own[: len(self.stored[name])].mean()))
                 costs = replace(costs, decode_seconds=own * factor + self.beside_seconds, pipeline=pipeline[name])
             found[name] = costs
@@ -163,9 +167,9 @@ def _compare(column: _Column, pixels: Pixels, encoded: bytes, format: Format) ->
 
 
 def _job(chain: Chain, pixels: Pixels, number: int) -> Callable[[bytes], object]:
-    """From encoded bytes to a batch slot, as the loader does it: only the region that the transform wants."""
+    """From encoded bytes to a batch slot, as the loader does it: checked, and only the region that is wanted."""
     if not chain.native:
-        return decode
+        return lambda encoded: (_native.crc32c(encoded), decode(encoded))
     program = chain.program()
     drawn = program.draw((pixels.shape[0], pixels.shape[1]), 0, 0, number)
     region = program.region(drawn)
@@ -173,6 +177,7 @@ def _job(chain: Chain, pixels: Pixels, number: int) -> Callable[[bytes], object]
     out = np.empty((*drawn.output, channels), program.output_type or pixels.dtype)
 
     def run(encoded: bytes) -> None:
+        _native.crc32c(encoded)
         program.apply(decode(encoded, region=region), drawn, out)
 
     return run

@@ -15,7 +15,7 @@ from penstock.chance import draw
 from penstock.documents import Json
 from penstock.errors import StorageError
 from penstock.profile.values import Disk, Figure
-from penstock.storage import AppendFile, probe_reads, time_opens
+from penstock.storage import AppendFile, probe_reads, time_opens, write_file
 from penstock.types import OnProgress, no_progress
 from penstock.units import bytes_text
 
@@ -34,6 +34,30 @@ class DiskProbe:
     num_small_reads: int = 2048
 
 
+def check_room(folder: Path, probe: DiskProbe | None = None) -> None:
+    """StorageError unless a probe file can be written into a folder: better before a minute's work than after it."""
+    needed = 2 * _probe_bytes(probe or DiskProbe())
+    path = _probe_path(folder)
+    try:
+        write_file(path, b"")
+    except StorageError as cause:
+        raise StorageError(
+            f"the probe of the disk cannot be written: {cause.what}",
+            where=str(folder),
+            fix="name a folder on the disk where the dataset will live, one that can be written, with --on",
+            code=cause.code,
+        ) from cause
+    path.unlink()
+    free = shutil.disk_usage(folder).free
+    if free < needed:
+        raise StorageError(
+            f"{bytes_text(free)} are free, the probe of the disk needs {bytes_text(needed)}",
+            where=str(folder),
+            fix="free some, or choose another folder with --on",
+            code=410,
+        )
+
+
 def measure_disk(folder: Path, probe: DiskProbe | None = None, *, on_progress: OnProgress = no_progress) -> Disk:
     """Measure the disk on which a folder lives; StorageError if there is no room for the probe file.
 
@@ -41,22 +65,21 @@ def measure_disk(folder: Path, probe: DiskProbe | None = None, *, on_progress: O
     `direct` says whether it does.
     """
     probe = probe or DiskProbe()
-    size = min(probe.file_bytes, MAX_PROBE_BYTES)
-    free = shutil.disk_usage(folder).free
-    if free < 2 * size:
-        raise StorageError(
-            f"{bytes_text(free)} are free, the probe of the disk needs {bytes_text(2 * size)}",
-            where=str(folder),
-            fix="free some, or choose another folder with --on",
-            code=410,
-        )
-    path = folder / f".penstock-probe-{uuid.uuid4().hex[:8]}"
+    check_room(folder, probe)
+    size, path = _probe_bytes(probe), _probe_path(folder)
     try:
         _write(path, size)
         return _measure(path, size, probe, on_progress)
     finally:
-        with suppress(FileNotFoundError):
-            path.unlink()
+        path.unlink(missing_ok=True)
+
+
+def _probe_bytes(probe: DiskProbe) -> int:
+    return min(probe.file_bytes, MAX_PROBE_BYTES)
+
+
+def _probe_path(folder: Path) -> Path:
+    return folder / f".penstock-probe-{uuid.uuid4().hex[:8]}"
 
 
 def _write(path: Path, size: int) -> None:

@@ -18,7 +18,7 @@ from penstock.codecs import decode, inspect
 from penstock.errors import ArgumentError, CodecError
 from penstock.machine import this_machine
 from penstock.profile.costs import candidates, measure_formats
-from penstock.profile.disk import DiskProbe, measure_disk, measure_opens
+from penstock.profile.disk import DiskProbe, check_room, measure_disk, measure_opens
 from penstock.profile.fidelity import measure_fidelities, source_seconds
 from penstock.profile.pipeline import measure_pipeline, measure_scaling
 from penstock.profile.sampling import stratified
@@ -69,12 +69,14 @@ def measure(
     options = options or ProfileOptions()
     named(options.transform)  # refuses what it does not know, before anything is measured
     source = open_source(path)
+    folder = _probe_folder(path, options.on)
+    check_room(folder, options.disk)
     on_progress("listing", 0, 1)
     _, samples = source.samples()
     if len(samples.keys) == 0:
         raise ArgumentError("the source holds no samples", where=str(path), fix="give a folder with images")
     sizes = _source_bytes(samples)
-    rows = stratified(_labels(samples), sizes, options.sample)
+    rows = choose_rows(samples, options.sample, sizes)
     fields = [list(_read_fields(source, samples, int(row))) for row in rows]
     codecs = Counter(inspect(data).codec for data, *_ in fields)
     own = codecs.most_common(1)[0][0]
@@ -88,11 +90,10 @@ def measure(
     )
     machine = this_machine()
     images = [data for data, *_ in fields[: len(measured.images)]]
-    folder = _probe_folder(path, options.on)
     seconds = options.repeat_seconds * min(1.0, len(measured.images) / WORTH_WHOLE_REPEATS)
     pipeline = measure_pipeline(measured.stored, chain, machine.cores, folder, seconds=seconds, on_progress=on_progress)
-    formats = measured.scaled(pipeline)
     disk = measure_disk(folder, options.disk, on_progress=on_progress)
+    formats = measured.scaled(pipeline.formats, disk)
     return Profile(
         cpu=machine.cpu,
         simd=machine.simd,
@@ -106,7 +107,7 @@ def measure(
             num_labels=_num_labels(samples),
             source_format=own,
             codecs={name: count / len(fields) for name, count in sorted(codecs.items())},
-            mean_pixels=_mean_pixels(samples, stratified(_labels(samples), sizes, MANY)),
+            mean_pixels=_mean_pixels(samples, choose_rows(samples, MANY, sizes)),
         ),
         images=measured.images,
         formats=formats,
@@ -115,7 +116,13 @@ def measure(
         transform=options.transform,
         ranks=options.ranks,
         fidelities=_fidelities(images[:FIDELITY_IMAGES], formats[own], chain, on_progress),
+        busy_cores=pipeline.busy_cores,
     )
+
+
+def choose_rows(samples: Samples, count: int, source_bytes: Integers | None = None) -> Integers:
+    """The samples that a profile measures, in the order in which it does; asks the files where bytes are not given."""
+    return stratified(_labels(samples), _source_bytes(samples) if source_bytes is None else source_bytes, count)
 
 
 def _fidelities(images: list[bytes], own: FormatCosts, chain: Chain, on_progress: OnProgress) -> dict[int, FormatCosts]:
@@ -179,11 +186,8 @@ def _read_fields(source: Source, samples: Samples, row: int) -> Iterator[bytes]:
 
 
 def _probe_folder(path: str | os.PathLike[str], on: Path | None) -> Path:
-    folder = on if on is not None else Path(path)
-    folder = folder if folder.is_dir() else folder.parent
-    if on is None:
-        folder = folder.resolve().parent  # never inside the source
-    return folder
+    """Where a probe may be written: the folder that was named, or the one beside the source, never inside it."""
+    return on if on is not None else Path(path).resolve().parent
 
 
 def _compute(options: ProfileOptions, images: list[bytes], chain: Chain) -> Figure | None:

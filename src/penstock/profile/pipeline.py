@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import os
 import resource
+import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -26,16 +28,37 @@ from penstock.order import Batches, Order
 from penstock.profile.values import Figure
 from penstock.storage import write_file
 from penstock.transforms import Chain
-from penstock.types import OnProgress
+from penstock.types import OnProgress, no_progress
 
 BATCH_SIZE = 32
 DEPTH = 4
+UNDER_WAY = 2
+"""Batches: with as many the cores have enough to do."""
+LEAST_BATCHES = 6
 REPEATS = 5
 EPOCH = 2048
 """Samples of an epoch, about: the images under several names, because each is a sample of its own to a loader."""
 GAP_BYTES = 8192
 """Between images of the probe file: neighbours would be read together, which among a million they never are."""
 MIB = 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineCosts:
+    """What images cost in the pipeline."""
+
+    formats: Mapping[str, Figure]
+    """CPU seconds of an image by format text, all threads together."""
+    busy_cores: Figure | None
+    """Cores that the pipeline kept busy between its batches, with the format that kept most; None if none was run."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Ran:
+    cpu_seconds: float
+    """Of an image."""
+    busy_cores: float
+    """Between batches that had others before and behind them; 0 if there were too few."""
 
 
 class _Running:
@@ -77,19 +100,49 @@ class _Running:
         self._pipeline = _native.Pipeline(table, chain.program(), options)
         self._epoch = 0
 
-    def run(self, num_batches: int) -> float:
-        """CPU seconds of an image, of all threads together, over so many batches; none is under way before or after."""
+    def run(self, num_batches: int) -> _Ran:
+        """Load so many batches; none is under way before or after.
+
+        The CPU time is that of all of it. How busy the cores are is asked only while the pipeline is full: a dataset's
+        epoch has its ends too, but few of them.
+        """
         begin, num_images = _cpu_seconds(), 0
+        full = _Clock()
         while num_images < num_batches * BATCH_SIZE:
             count = min(self._order.num_samples, num_batches * BATCH_SIZE - num_images)
             part = EpochPart(self._order, self._epoch, Batches(count, BATCH_SIZE))
             delivery = Delivery(self._pipeline, self._samples, part, DEPTH, self._log, self._progress)
-            num_images += sum(len(batch["id"]) for batch in delivery)
+            last = -(-count // BATCH_SIZE) - UNDER_WAY
+            for number, batch in enumerate(delivery, start=1):
+                num_images += len(batch["id"])
+                if number == 1 < last:
+                    full.start()
+                elif 1 < number == last:
+                    full.stop()
             self._epoch += 1
-        return (_cpu_seconds() - begin) / num_images
+        return _Ran((_cpu_seconds() - begin) / num_images, full.busy_cores)
 
     def close(self) -> None:
         self._pipeline.close()
+
+
+class _Clock:
+    """Adds up wall and CPU time between starts and stops."""
+
+    def __init__(self) -> None:
+        self._wall = self._cpu = 0.0
+
+    def start(self) -> None:
+        self._wall -= time.perf_counter()
+        self._cpu -= _cpu_seconds()
+
+    def stop(self) -> None:
+        self._wall += time.perf_counter()
+        self._cpu += _cpu_seconds()
+
+    @property
+    def busy_cores(self) -> float:
+        return self._cpu / self._wall if self._wall > 0 else 0.0
 
 
 def measure_pipeline(
@@ -99,16 +152,16 @@ def measure_pipeline(
     folder: Path,
     *,
     seconds: float,
-    on_progress: OnProgress,
-) -> dict[str, Figure]:
+    on_progress: OnProgress = no_progress,
+) -> PipelineCosts:
     """CPU seconds of an image in each format, `threads` of them at work; formats take turns.
 
     `stored` has, by format text, what a build would store of the images. Formats that are decoded in Python are left
     out. A repeat of a format takes about `seconds`. Writes a probe file per format into `folder`, and removes it.
     """
     native = [name for name in stored if parse_format(name).codec in _native.codec_names()]
-    if chain.rest:
-        return {}
+    if chain.rest or not native:
+        return PipelineCosts({}, None)
     with ExitStack() as stack:
         running = {}
         for name in native:
@@ -116,14 +169,19 @@ def measure_pipeline(
             codec = parse_format(name).codec
             running[name] = _Running(files, codec, stored[name], chain, threads)
             stack.callback(running[name].close)
-        first = {name: one.run(2) for name, one in running.items()}
-        counts = {name: max(4, round(seconds * threads / cost / BATCH_SIZE)) for name, cost in first.items()}
-        found: dict[str, list[float]] = {name: [] for name in running}
+        first = {name: one.run(2).cpu_seconds for name, one in running.items()}
+        wanted = {name: round(seconds * threads / cost / BATCH_SIZE) for name, cost in first.items()}
+        found: dict[str, list[_Ran]] = {name: [] for name in running}
         for repeat in range(REPEATS):
             on_progress("pipeline", repeat, REPEATS)
             for name, one in running.items():
-                found[name].append(one.run(counts[name]))
-    return {name: Figure.of(values) for name, values in found.items()}
+                found[name].append(one.run(max(LEAST_BATCHES, wanted[name])))
+    busy = [Figure.of([ran.busy_cores for ran in runs]) for runs in found.values()]
+    busiest = max(busy, key=lambda figure: figure.median)
+    return PipelineCosts(
+        {name: Figure.of([ran.cpu_seconds for ran in runs]) for name, runs in found.items()},
+        busiest if busiest.median > 0 else None,
+    )
 
 
 def measure_scaling(
@@ -140,13 +198,13 @@ def measure_scaling(
         for count in counts:
             running[count] = _Running(files, codec, images, chain, count)
             stack.callback(running[count].close)
-        cost = running[1].run(2)
+        cost = running[1].run(2).cpu_seconds
         found: dict[int, list[float]] = {count: [] for count in counts}
         for _ in range(REPEATS):
-            one = running[1].run(max(2, round(seconds / cost / BATCH_SIZE)))
+            one = running[1].run(max(2, round(seconds / cost / BATCH_SIZE))).cpu_seconds
             found[1].append(1.0)
             for count in counts[1:]:
-                many = running[count].run(max(2, round(seconds * count / cost / BATCH_SIZE)))
+                many = running[count].run(max(2, round(seconds * count / cost / BATCH_SIZE))).cpu_seconds
                 found[count].append(count * one / many)
     return tuple((count, Figure.of(values)) for count, values in found.items())
 

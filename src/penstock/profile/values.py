@@ -120,6 +120,13 @@ class Profile:
     ranks: int = 1
     fidelities: Mapping[int, FormatCosts] = field(default_factory=dict)
     """Of everything in `pjpeg`, by number of scans, on the first of the images; empty if it was not measured."""
+    busy_cores: Figure | None = None
+    """Cores that the loader's pipeline kept busy when nothing else held it up; None if it was not run."""
+
+    @property
+    def utilisation(self) -> float:
+        """The share of the cores' time that a loader gets: kernel threads, hand-overs and neighbours have the rest."""
+        return min(1.0, self.busy_cores.median / self.cores) if self.busy_cores is not None else 1.0
 
     def speedup(self, cores: float) -> float:
         """How many cores so many are worth: straight between measured points, the last slope beyond.
@@ -164,6 +171,7 @@ class Profile:
 
 def write_profile(profile: Profile) -> bytes:
     """The document of a profile."""
+    busy_cores: dict[str, Json] = {"busy_cores": _figure(profile.busy_cores)} if profile.busy_cores is not None else {}
     members: dict[str, Json] = {
         "kind": KIND,
         "version": VERSION,
@@ -172,6 +180,7 @@ def write_profile(profile: Profile) -> bytes:
             "simd": profile.simd,
             "cores": profile.cores,
             "memory_bytes": profile.memory_bytes,
+            **busy_cores,
         },
         "scaling": [{"threads": threads, "speedup": _figure(figure)} for threads, figure in profile.scaling],
         "disk": _write_disk(profile.disk),
@@ -235,6 +244,7 @@ def read_profile(data: bytes, where: str = "") -> Profile:
         transform=document.text("transform"),
         ranks=document.integer("ranks", minimum=1),
         fidelities=_read_fidelities(document),
+        busy_cores=_read_figure(machine.child("busy_cores")) if "busy_cores" in machine else None,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,9 +13,11 @@ from penstock.documents import Document
 from penstock.errors import ArgumentError
 from penstock.plan import Goals, make_plan, read_cheapest, write_plan
 from penstock.plan.liquid import closed_form, search, search_pair
+from penstock.plan.make import predict
 from penstock.plan.problem import make_problem
 from penstock.plan.rates import Rates, rates_of, two_formats
 from penstock.plan.solve import solve
+from penstock.profile import Figure
 from tests.unit.plan.conftest import MEGABYTE, make_profile
 
 PNG_AND_RAW = {"png": (1.0, 20.0), "raw": (3.0, 0.5)}
@@ -122,3 +125,13 @@ def test_an_unknown_method_and_a_pair_without_raw_are_refused() -> None:
         make_plan(profile, Goals(), method="guess")
     with pytest.raises(ArgumentError, match="measure raw too"):
         make_plan(profile, Goals(), method="liquid")
+
+
+def test_a_plan_made_earlier_is_predicted_for_the_machine_as_it_is_now() -> None:
+    profile = make_profile({"png": (1.0, 20.0), "raw": (3.0, 0.5)}, source="png", disk=300e6)
+    goals = Goals(memory_bytes=0)
+    plan = make_plan(profile, goals)
+    assert predict(plan.rule, profile, goals) == plan.chosen.rates
+    slower = replace(profile, busy_cores=Figure.exactly(1.0))
+    assert predict(plan.rule, slower, goals).decode == pytest.approx(plan.chosen.rates.decode / 2)
+    assert predict(plan.rule, slower, goals).load == plan.chosen.rates.load

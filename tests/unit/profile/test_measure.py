@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import io
+import os
+import shutil
+import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
 
-from penstock.errors import ArgumentError, PenstockError
+from penstock.codecs import encode
+from penstock.errors import ArgumentError, PenstockError, StorageError
 from penstock.plan import Goals, make_plan
-from penstock.profile import Profile, read_profile, write_profile
+from penstock.profile import Disk, Figure, FormatCosts, Profile, read_profile, write_profile
+from penstock.profile.costs import Measured
 from penstock.profile.disk import DiskProbe, measure_disk
 from penstock.profile.measure import ProfileOptions, measure
+from penstock.profile.pipeline import measure_pipeline
 from penstock.profile.sampling import stratified
 from penstock.testing.codec import sample_image
+from penstock.transforms import split
 
 SOON = 0.005
 SMALL_DISK = DiskProbe(file_bytes=8 << 20, repeats=1, num_small_reads=64)
@@ -131,3 +138,66 @@ def test_a_sample_has_every_label_and_every_size() -> None:
     assert abs(sizes[rows].mean() - sizes.mean()) < 5
     assert len(set(rows.tolist())) == 100
     assert set(stratified(labels, sizes, 5000)) == set(range(1000))
+
+
+def test_a_disk_that_cannot_be_written_is_told_before_anything_is_measured(folder: Path) -> None:
+    seen: list[str] = []
+    with pytest.raises(StorageError, match="the probe of the disk cannot be written") as refusal:
+        measure(folder, ProfileOptions(on=Path("/proc")), on_progress=lambda name, *_: seen.append(name))
+    assert "--on" in refusal.value.fix
+    assert refusal.value.where == "/proc"
+    assert seen == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting a file system needs root")
+def test_a_source_on_a_read_only_disk_names_on_and_is_measured_with_it(folder: Path, tmp_path: Path) -> None:
+    disk, writable = tmp_path / "disk", tmp_path / "writable"
+    disk.mkdir()
+    writable.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "penstock-test", str(disk)], capture_output=True, check=False)
+    if mounted.returncode != 0:
+        pytest.skip("this container may not mount a file system")
+    try:
+        shutil.copytree(folder, disk / "photos")
+        subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+        with pytest.raises(StorageError, match="Read-only file system") as refusal:
+            measure(disk / "photos")
+        assert "--on" in refusal.value.fix
+        options = ProfileOptions(on=writable, sample=2, formats="raw", repeat_seconds=SOON, disk=SMALL_DISK)
+        assert measure(disk / "photos", options).dataset.num_samples == 12
+        assert list(writable.iterdir()) == []
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+
+
+def test_a_sample_has_its_part_of_the_few_that_are_far_larger() -> None:
+    sizes = np.full(5000, 1000)
+    sizes[::100] = 40_000  # one in a hundred, and more than a quarter of all bytes
+    means = [sizes[stratified(np.arange(5000) // 500, sizes, 200, seed=seed)].mean() for seed in range(50)]
+    assert np.mean(means) == pytest.approx(sizes.mean(), rel=0.05)
+
+
+@pytest.mark.parametrize("count", [20, 50, 130])
+def test_a_prefix_of_a_sample_is_as_even_as_all_of_it(count: int) -> None:
+    sizes = np.arange(10_000)
+    rows = stratified(None, sizes, 200)[:count]
+    assert sizes[rows].mean() == pytest.approx(sizes.mean(), rel=0.1)
+    assert np.diff(np.sort(rows)).max() < 3 * len(sizes) / count
+
+
+def test_larger_images_cost_the_pipeline_more_by_what_reading_them_takes() -> None:
+    size, decode = np.array([1e6, 3e6]), np.array([1e-3, 1e-3])
+    costs = FormatCosts(True, size, decode, decode, np.ones(2), np.full(2, np.inf))
+    measured = Measured((), {"raw": costs}, {"raw": [b"", b""]}, np.zeros(2))
+    disk = Disk(Figure.exactly(1e9), Figure.exactly(1e4), Figure.exactly(0.0), cpu_seconds_per_byte=1e-9)
+    found = measured.scaled({"raw": Figure.exactly(6e-3)}, disk)["raw"].decode_seconds
+    np.testing.assert_allclose(found, [4e-3, 8e-3])
+
+
+def test_the_pipeline_says_how_many_cores_it_kept_busy(tmp_path: Path) -> None:
+    images = [encode(sample_image(256, 256, 3, "uint8"), "png")] * 64
+    found = measure_pipeline({"png": images}, split(None), 1, tmp_path, seconds=0.1)
+    assert found.busy_cores is not None
+    assert 0.05 < found.busy_cores.median < 2.5  # one thread decodes, others read and hand over
+    assert found.formats["png"].median > 0
+    assert list(tmp_path.iterdir()) == []

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from penstock.errors import ArgumentError
-from penstock.profile.values import read_profile, write_profile
+from penstock.plan import Goals, make_plan
+from penstock.profile.values import Figure, read_profile, write_profile
 from tests.unit.plan.conftest import make_profile
 
 PROFILE = make_profile({"png": (1.0, 20.0), "raw": (3.0, 0.5)}, source="png", disk=1e9, spread=0.3)
@@ -34,6 +36,17 @@ def test_estimates_follow_pixels_and_source_bytes() -> None:
 def test_more_cores_than_were_measured_go_on_at_the_last_slope() -> None:
     assert PROFILE.speedup(1.5) == pytest.approx(1.5)
     assert PROFILE.speedup(4) == pytest.approx(4)
+
+
+def test_cores_that_a_loader_does_not_get_count_for_nothing() -> None:
+    assert PROFILE.utilisation == 1.0
+    busy = replace(PROFILE, busy_cores=Figure(1.9, 1.8, 1.95))
+    assert busy.utilisation == pytest.approx(0.95)
+    again = read_profile(write_profile(busy))
+    assert again.busy_cores == busy.busy_cores
+    goals = Goals(memory_bytes=0, disk_bytes_per_second=1e12)
+    rates = [make_plan(one, goals).chosen.rates.decode for one in (PROFILE, busy)]
+    assert rates[1] / rates[0] == pytest.approx(0.95)
 
 
 @pytest.mark.parametrize(
