@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from bench.campaign.data import Data
+from bench.campaign.data import PEER_FILES, Data
 from bench.campaign.log import Log
 from bench.campaign.prediction import planned_view
+from bench.campaign.refresh import Refresher
 from bench.campaign.rounds import Entry, Rate, measure_rounds
 from bench.campaign.settings import Setting
 from bench.campaign.windows import BATCH_SIZE, Windows, throttled
@@ -20,6 +21,7 @@ from penstock.plan import Goals, make_plan
 from penstock.plan.liquid import closed_form
 from penstock.plan.problem import make_problem
 from penstock.plan.rates import rates_of, single_format, two_formats
+from penstock.profile import Profile
 
 AGAINST_PEERS = "Is data preparation as much faster as Liquid's was, losslessly?"
 ENGINE_EQUAL = "Does a mix beat the better single format by what the closed form says?"
@@ -27,7 +29,6 @@ CLAIMS = {"cityscapes": 3.05, "imagenet": 1.54}
 PAIRS = {"cityscapes": ("png", "raw"), "imagenet": ("jpeg", "weir:fast")}
 PEER_DISK = 800
 """Megabytes per second that our side is held to; peers read from the page cache, without any limit."""
-PEER_FILES = 1000
 MOST_ERROR, LEAST_GAIN = 0.10, 1.3
 
 
@@ -48,10 +49,9 @@ class Pair:
         return self.rate / self.single_rate
 
 
-def best_pair(data: Data) -> Pair:
+def best_pair(data: Data, profile: Profile) -> Pair:
     """The disk, in steps of 50 MB/s, at which Liquid's closed form promises most for its pair of formats."""
     first, second = PAIRS[data.corpus.name]
-    profile = data.profile()
     found = []
     for megabytes in range(50, 1550, 50):
         problem = make_problem(profile, Goals(memory_bytes=0, disk_bytes_per_second=megabytes * 1e6))
@@ -73,7 +73,7 @@ def run(data: Sequence[Data], log: Log, peers: Path, *, seconds: float, repeats:
 
 
 def _engine_equal(data: Data, log: Log, *, seconds: float, repeats: int) -> tuple[float, float]:
-    pair = best_pair(data)
+    pair = best_pair(data, Refresher(data).profile(log, f"liquid/{data.corpus.name}"))
     setting = Setting(data.corpus, pair.disk_megabytes, 0.0)
     name = f"{pair.first} + {pair.share_of_second:.2f} {pair.second}"
     about: dict[str, object] = {
@@ -91,7 +91,7 @@ def _engine_equal(data: Data, log: Log, *, seconds: float, repeats: int) -> tupl
             windows.open(key, path, data.corpus.transform)
         entries = {key: Entry(key, group) for key in paths}
         rates = measure_rounds(windows, log, f"liquid/{setting.name}", entries, seconds=seconds, repeats=repeats)
-    gain = rates[name].median / max(rates[pair.first].median, rates[pair.second].median)
+    gain = min(rates[name].over(rates[single]) for single in (pair.first, pair.second))
     error = gain / pair.gain - 1
     print(f"{setting.name}, engine equal: " + ", ".join(f"{key} {rate}" for key, rate in rates.items()))
     print(f"  the mix gains {gain:.2f}, the closed form said {pair.gain:.2f} ({error:+.1%})", flush=True)

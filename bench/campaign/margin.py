@@ -10,6 +10,7 @@ import numpy as np
 from bench.campaign.data import Data
 from bench.campaign.liquid import best_pair
 from bench.campaign.log import Log
+from bench.campaign.refresh import Refresher
 from bench.campaign.rounds import Entry, measure_rounds
 from bench.campaign.settings import Setting
 from bench.campaign.windows import Windows, throttled
@@ -22,9 +23,9 @@ QUESTION = "What does choosing image by image gain over a random choice of the s
 def run(data: Sequence[Data], log: Log, *, seconds: float, repeats: int) -> bool:
     """Measure both on each dataset, where two formats are mixed; whatever comes out is the answer."""
     for mine in data:
-        pair = best_pair(mine)
+        profile = Refresher(mine).profile(log, f"margin/{mine.corpus.name}")
+        pair = best_pair(mine, profile)
         setting = Setting(mine.corpus, pair.disk_megabytes, 0.0)
-        profile = mine.profile()
         formats = {name: profile.formats[name] for name in (pair.first, pair.second)}
         goals = Goals(memory_bytes=0, disk_bytes_per_second=setting.disk_bytes_per_second)
         plan = make_plan(replace(profile, formats=formats), goals)
@@ -42,7 +43,7 @@ def run(data: Sequence[Data], log: Log, *, seconds: float, repeats: int) -> bool
                 windows.open(name, path, mine.corpus.transform)
             entries = {name: Entry(name, group) for name in paths}
             rates = measure_rounds(windows, log, f"margin/{setting.name}", entries, seconds=seconds, repeats=repeats)
-        gain = rates["by image"].median / rates["at random"].median - 1
+        gain = rates["by image"].over(rates["at random"]) - 1
         mix = dict(zip(names, (counts / counts.sum()).tolist(), strict=True))
         print(f"{setting.name}: by image {rates['by image']}, at random {rates['at random']}: {gain:+.1%}", flush=True)
         log.record(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -28,13 +28,25 @@ class Rate:
     high: float
     foreign_cores: float
     """What others used meanwhile, at most."""
+    rounds: tuple[float, ...] = ()
+    """Images per second of each repeat."""
 
     @staticmethod
     def of(windows: list[Window]) -> Rate:
         """The median and the whole range."""
         rates = [window.images_per_second for window in windows]
         foreign = max(window.foreign_cores for window in windows)
-        return Rate(statistics.median(rates), min(rates), max(rates), round(foreign, 2))
+        return Rate(statistics.median(rates), min(rates), max(rates), round(foreign, 2), tuple(rates))
+
+    def over(self, other: Rate) -> float:
+        """How many times as fast as another that was measured in the same rounds: the median of the rounds' ratios.
+
+        What slows the whole machine for a while slows both of a round, and leaves their ratio.
+
+        >>> Rate(2.0, 1.0, 4.0, 0.0, (1.0, 2.0, 4.0)).over(Rate(2.0, 1.0, 2.0, 0.0, (1.0, 2.0, 2.0)))
+        1.0
+        """
+        return statistics.median(mine / theirs for mine, theirs in zip(self.rounds, other.rounds, strict=True))
 
     def as_dict(self) -> dict[str, object]:
         """For a line of the results."""
@@ -50,12 +62,24 @@ class Rate:
 
 
 def measure_rounds(
-    windows: Windows, log: Log, key: str, entries: Mapping[str, Entry], *, seconds: float, repeats: int
+    windows: Windows,
+    log: Log,
+    key: str,
+    entries: Mapping[str, Entry],
+    *,
+    seconds: float,
+    repeats: int,
+    before: Callable[[str, int], object] | None = None,
 ) -> dict[str, Rate]:
-    """Every entry once, then every entry again. What the log has is not measured again."""
+    """Every entry once, then every entry again. What the log has is not measured again.
+
+    `before` is called with each entry's name and round before it is measured.
+    """
     found: dict[str, list[Window]] = {name: [] for name in entries}
     for repeat in range(repeats):
         for name, entry in entries.items():
+            if before is not None:
+                before(name, repeat)
             place = f"{key}/{name}/{seconds}/{repeat}"
             known = log.get(place)
             if known is None:
