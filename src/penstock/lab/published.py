@@ -6,9 +6,10 @@ Runs are known by their folders' names, as the authors named them; models, varia
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from statistics import fmean
 
 from penstock.documents import Json
 from penstock.errors import ArgumentError
@@ -71,6 +72,8 @@ class Budget:
     hours: int
     num_epochs: int
     top1: float
+    curve: tuple[tuple[float, float], ...] = ()
+    """Hours passed and accuracy after each epoch, by the epoch time of Table III; without it, by the run's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,9 +138,10 @@ def analyse(folder: Path) -> Published:
             fix="give the folder of the experiments",
         )
     known = {name: kind for name in runs if (kind := _kind(name)) is not None}
+    epoch_times = tuple(_epoch_time(name, runs[name]) for name in known if known[name] is _EPOCH_TIME)
     return Published(
-        epoch_times=tuple(_epoch_time(name, runs[name]) for name in known if known[name] is _EPOCH_TIME),
-        budgets=tuple(_budget(name, runs[name]) for name in known if known[name] is _BUDGET),
+        epoch_times=epoch_times,
+        budgets=tuple(_budget(name, runs[name], epoch_times) for name in known if known[name] is _BUDGET),
         storage=tuple(_storage(runs)),
         caches=tuple(_cache(name, runs[name]) for name in known if known[name] is _CACHE),
         regimens=tuple(_regimen(name, runs[name]) for name in known if known[name] is _REGIMEN),
@@ -182,11 +186,15 @@ def _epoch_time(name: str, reports: list[Report]) -> EpochTime:
     )
 
 
-def _budget(name: str, reports: list[Report]) -> Budget:
+def _budget(name: str, reports: list[Report], times: Sequence[EpochTime]) -> Budget:
     parts = _parts(_BUDGET, name)
-    num_epochs = len(reports[0].epochs)
-    top1 = _top1(name, reports)
-    return Budget(parts["data"], parts["model"], parts["variant"], parts["disk"], int(parts["hours"]), num_epochs, top1)
+    epochs, top1 = reports[0].epochs, _top1(name, reports)
+    kind = parts["data"], parts["model"], parts["variant"], parts["disk"]
+    own = [epoch.seconds for epoch in epochs if epoch.seconds is not None and epoch.number > 0]
+    seconds = [time.seconds for time in times if (time.data, time.model, time.variant, time.disk) == kind] or own
+    hours = fmean(seconds) / 3600 if seconds else int(parts["hours"]) / max(1, len(epochs))
+    curve = tuple(((epoch.number + 1) * hours, epoch.top1) for epoch in epochs if epoch.top1 is not None)
+    return Budget(*kind, int(parts["hours"]), len(epochs), top1, curve)
 
 
 def _storage(runs: Mapping[str, list[Report]]) -> Iterator[Storage]:

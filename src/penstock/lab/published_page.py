@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from penstock.lab.draw import table_of
 from penstock.lab.published import Budget, Cache, Published
 from penstock.report import Figure, Page, Section, render
-from penstock.report.charts import bars
+from penstock.report.charts import Series, bars, lines
 
 
 def published_page(found: Published, logs: str) -> bytes:
@@ -54,7 +54,13 @@ def _budgets(runs: Sequence[Budget]) -> tuple[Section, ...]:
             Section(
                 f"{data} {model} on {disk}, {hours} h (Fig 7)",
                 (f"{best.variant} reached most: {best.top1:.2f} %.",),
-                (Figure(drawing, "The axis does not begin at zero."),),
+                (
+                    Figure(drawing, "The axis does not begin at zero."),
+                    Figure(
+                        lines([Series(run.variant, run.curve) for run in here], "hours", "top-1 in %"),
+                        "Accuracy over the time that the epochs take from this disk.",
+                    ),
+                ),
                 table_of(("variant", "epochs", "best top-1"), rows),
             )
         )

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
+from html import unescape
 from pathlib import Path
 
 import pytest
 
+from penstock.cli.run import run
 from penstock.errors import ArgumentError
 from penstock.lab import Published, analyse, read_report
 from penstock.lab.training import best_top1_within, fits_storage, representative_seconds
@@ -109,3 +112,76 @@ def test_a_budget_counts_whole_epochs_and_their_best(tmp_path: Path) -> None:
     assert best_top1_within(report.epochs, 399.0, 100.0) == 30.0
     assert best_top1_within(report.epochs, 99.0, 100.0) is None
     assert fits_storage({"raw": 9.0}, 5.0) is None
+
+
+class TestPage:
+    """`lab import LOGDIR --report PAGE`: the page says what the logs say, to the printed digit."""
+
+    def test_of_the_excerpt_has_the_published_numbers_and_figures(self, shared_data: Path, tmp_path: Path) -> None:
+        page = imported(shared_data / "dl2-logs", tmp_path)
+        tables = tables_of(page)
+        assert page.count("<svg") == 5
+        assert [row[-2] for row in tables["Epoch times (Table III)"]] == ["186", "190", "201", "214", "265", "516"]
+        assert tables["inet alex on ssd, 5 h (Fig 7)"] == [
+            ["jpeg10", "96", "52.12"],
+            ["jpeg25", "94", "53.41"],
+            ["jpeg50", "89", "54.18"],
+            ["jpeg75", "84", "54.04"],
+            ["jpeg85", "67", "52.87"],
+            ["raw", "34", "49.84"],
+        ]
+        assert [row[2:] for row in tables["Regimens (Fig 9)"]] == [["75.94", "80.1"], ["74.19", "29.1"]]
+        rates = {tuple(row[1:4]): row[4] for row in tables["Cache and compression (Fig 10)"]}
+        order = [("raw", "pytorch"), ("raw", "minio"), ("jpeg85", "pytorch"), ("jpeg85", "minio")]
+        assert [rates[("hdd", *way)] for way in order] == ["139", "262", "388", "1,174"]
+        assert [rates[("ssd", *way)] for way in order] == ["2,623", "2,608", "3,124", "3,193"]
+
+    def test_of_another_model_and_budget_has_their_numbers(self, tmp_path: Path) -> None:
+        logs = tmp_path / "logs"
+        for variant, seconds, top1 in (("raw", 400.0, [11.0, 22.25]), ("webp50", 90.0, [10.0, 31.125, 30.0])):
+            write_run(logs, f"p365-vgg16-{variant}-hdd-w8", [1.0, 2.0, 3.0], seconds)
+            write_run(logs, f"time-p365-vgg16-{variant}-hdd-12h", top1, seconds)
+        page = imported(logs, tmp_path)
+        tables = tables_of(page)
+        assert page.count("<svg") == 3
+        assert [row[3:5] for row in tables["Epoch times (Table III)"]] == [["raw", "400"], ["webp50", "90"]]
+        assert tables["p365 vgg16 on hdd, 12 h (Fig 7)"] == [["raw", "2", "22.25"], ["webp50", "3", "31.12"]]
+        assert "webp50 reached most: 31.12 %." in page
+
+    def test_of_compressed_and_fewer_has_their_gap(self, tmp_path: Path) -> None:
+        logs = tmp_path / "logs"
+        write_run(logs, "space-inet-r18-raw10-mem", [1.0, 40.5])
+        write_run(logs, "acc-inet-r18-jpeg10-mem", [1.0, 66.98])
+        assert tables_of(imported(logs, tmp_path))["Compress or subsample (Fig 8)"] == [
+            ["inet r18", "10 %", "jpeg10", "66.98", "40.50", "26.48"]
+        ]
+
+    def test_curves_go_over_the_time_of_table_3(self, tmp_path: Path) -> None:
+        write_run(tmp_path, "inet-alex-raw-ssd-w40", [1.0, 2.0], seconds=360.0)
+        write_run(tmp_path, "time-inet-alex-raw-ssd-5h", [10.0, 20.0], seconds=7.0)
+        (row,) = analyse(tmp_path).budgets
+        assert row.curve == ((0.1, 10.0), (0.2, 20.0))
+
+
+def imported(logs: Path, folder: Path) -> str:
+    """The page that the command writes."""
+    page = folder / "page.html"
+    with pytest.raises(SystemExit) as ended:
+        run(["lab", "import", str(logs), "--report", str(page), "--json"])
+    assert ended.value.code == 0
+    return page.read_text(encoding="utf-8")
+
+
+def tables_of(page: str) -> dict[str, list[list[str]]]:
+    """Rows of each table by the title above it, as a reader sees them."""
+    found = {}
+    for part in page.split("<h2")[1:]:
+        title = text_of(part.partition(">")[2].partition("</h2>")[0])
+        rows = re.findall(r"<tr>(.*?)</tr>", part, re.DOTALL)
+        cells = [[text_of(cell) for cell in re.findall(r"<td[^>]*>(.*?)</td>", row, re.DOTALL)] for row in rows]
+        found[title] = [row for row in cells if row]
+    return found
+
+
+def text_of(markup: str) -> str:
+    return unescape(re.sub(r"<[^>]+>", "", markup)).strip()

@@ -1,23 +1,20 @@
 """Every recipe runs end to end on tiny synthetic data, and an input that should reverse its answer does.
 
-Rates of tiny runs on a busy machine are noise, so where an answer is about rates the lines are made; the runs here show
-that cells can be measured and that findings can be drawn from what they measure.
+Rates of tiny runs on a busy machine are noise; the runs here show that cells can be measured and that findings can be
+drawn from what they measure. More reversals: test_real_reversals.py measures, test_reversals.py follows the arithmetic.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from penstock.lab import RECIPES, Recipe, find_recipe, run_page, run_recipe, with_settings
-from penstock.limits import Limits
-from penstock.limits import run as run_limited
 from penstock.synth import Scenes, write
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.usefixtures("few_threads")]
 
 TINY = {
     "bottleneck": ["models=alexnet", "thread_counts=1", "epochs=2", "disk=50MB/s", "size=32"],
@@ -34,14 +31,6 @@ TINY = {
     "train": ["loaders=synthetic,torch,penstock,dali", "models=alexnet", "epochs=2", "size=32", "disk=50MB/s"],
     "whatif": ["seconds=0.05"],
 }
-
-
-@pytest.fixture(scope="module")
-def needs_groups(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Limits need control groups; a container without them cannot measure those cells."""
-    done = run_limited(["true"], Limits(disk_bytes_per_second=1e8, memory_bytes=2**30), on=tmp_path_factory.mktemp("x"))
-    if not all(held.startswith("cgroup") for held in done.means.as_dict().values()):
-        pytest.skip(f"no control groups here: {done.means}")
 
 
 @pytest.fixture(scope="module")
@@ -99,13 +88,3 @@ class TestLabelsInTexture:
 
         assert loss(coarse) > -0.1
         assert loss(texture) < -0.15
-
-
-@pytest.fixture(autouse=True)
-def few_threads() -> Iterator[None]:
-    """torch counts cores by itself and would fight the other tests for them."""
-    torch = pytest.importorskip("torch")
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
