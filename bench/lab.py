@@ -51,10 +51,10 @@ CAMPAIGNS = (
     Campaign("train", "animals", ("models=alexnet", "disk=50MB/s"), 3.0),
     Campaign("lossless", "patches", (*PATCHES, "epochs=5", "disk=8MB/s", "model=alexnet"), 3.0),
     Campaign("time-budget", "patches", (*PATCHES, "disk=2MB/s", "budget_epochs=4", "max_epochs=12"), 2.5),
-    Campaign("fidelity", "patches", (*PATCHES, "epochs=10", "disk=1MB/s"), 3.0),
+    Campaign("fidelity", "patches", (*PATCHES, "epochs=8", "disk=2MB/s"), 4.5),
     Campaign("dropin", "patches", (*PATCHES, *ONE_CORE, "epochs=12"), 4.0, is_timed=False),
     Campaign(
-        "storage-budget", "patches", (*PATCHES, *ONE_CORE, "epochs=12", "shares=0.5,0.3,0.15"), 4.0, is_timed=False
+        "storage-budget", "patches", (*PATCHES, *ONE_CORE, "epochs=8", "shares=0.5,0.3,0.15"), 3.0, is_timed=False
     ),
     Campaign("regimen", "patches", (*PATCHES, *ONE_CORE, "epochs=9"), 5.0, is_timed=False),
 )

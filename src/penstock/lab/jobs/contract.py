@@ -26,8 +26,6 @@ class Order:
     paths: Mapping[str, str]
     """The folder of the data as `data`, and each variant that the settings name."""
     seed: int
-    disk_bytes_per_second: float | None = None
-    """A limit that no control group holds: Penstock's own readers are asked to hold it."""
 
     def text(self, name: str, default: str = "") -> str:
         """A setting that is a text."""
