@@ -62,6 +62,8 @@ def flow_chart(situation: Situation) -> tuple[str, ...]:
 def _memory(situation: Situation) -> list[str]:
     """Highest quality that fits in memory."""
     memory, sizes = situation.memory_bytes, situation.sizes
+    if memory is None and situation.losses and sizes:
+        return [_choices(situation)]
     if memory is None or not sizes:
         return ["Find the highest quality that fits in memory (`penstock lab run dropin` says what each costs)."]
     source = sizes.get("source")
@@ -84,6 +86,20 @@ def _memory(situation: Situation) -> list[str]:
         f"{start}keep the quality, and let `cache='rolling'` or `'pinned'` hold {_percent(share)} of the data, which "
         "spares that share of the reads."
     ]
+
+
+def _choices(situation: Situation) -> str:
+    """Without a word on memory: what there is to choose from, and what not to."""
+    sizes = situation.sizes
+    ordered = sorted(sizes, key=lambda name: -sizes[name])
+    good = [f"{name} ({bytes_text(sizes[name])})" for name in ordered if _is_tolerable(situation, name)]
+    bad = [
+        f"{name} ({situation.losses[name].mean * 100:+.1f} points)"
+        for name in ordered
+        if not _is_tolerable(situation, name)
+    ]
+    told = f"Take the highest quality that fits in memory: {', '.join(good)}"
+    return told + (f". Not {', '.join(bad)}." if bad else ".")
 
 
 def _storage(situation: Situation) -> list[str]:

@@ -35,6 +35,15 @@ def test_a_loss_within_noise_does_not_forbid() -> None:
     assert "-2.0 points (-8.0 to +4.0)" in first(Situation(0.5, "disk", 300, SIZES, losses))
 
 
+def test_without_a_word_on_memory_the_choices_are_named() -> None:
+    losses = {"jpeg:q=50": Estimate(0.001, -0.01, 0.012, 3), "jpeg:q=10": Estimate(-0.2, -0.22, -0.18, 3)}
+    said = first(Situation(sizes=SIZES, losses=losses))
+    assert said == (
+        "Take the highest quality that fits in memory: source (1000 B), jpeg:q=85 (400 B), jpeg:q=50 (250 B). "
+        "Not jpeg:q=10 (-20.0 points)."
+    )
+
+
 def test_busy_cores_are_not_helped_by_smaller_files() -> None:
     assert first(Situation(stall_share=0.5, bottleneck="cpu", memory_bytes=300, sizes=SIZES)).startswith(
         "Smaller files"

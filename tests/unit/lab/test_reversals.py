@@ -10,9 +10,11 @@ import pytest
 from penstock.documents import Json
 from penstock.lab import Recipe
 from penstock.lab.lines import Line
+from penstock.lab.model import telling_disk
 from penstock.lab.recipe import Cell, DataFacts
 from penstock.lab.recipes.bottleneck import Bottleneck
 from penstock.lab.recipes.codecs import Codecs
+from penstock.lab.recipes.dropin import DropIn
 from penstock.lab.recipes.fidelity import Fidelity
 from penstock.lab.recipes.lossless import Lossless
 from penstock.lab.recipes.mix import Mix
@@ -275,3 +277,32 @@ def test_labels_in_fine_texture_reverse_storage_budget() -> None:
     assert coarse.startswith("Compress: +30.0 points")
     assert texture.startswith("Subsample: -20.0 points")
     assert neither.startswith("Either will do")
+
+
+@pytest.mark.parametrize(
+    ("loss", "said"),
+    [(-0.03, "As published: strong"), (-0.3, "Disagrees with what was published, that strong")],
+)
+def test_a_loss_beyond_what_was_published_is_called_a_disagreement(loss: float, said: str) -> None:
+    recipe = DropIn(formats=("jpeg:q=10",))
+    found = recipe.findings(lines_on(Machine(1e7, gains=loss), recipe))
+    assert any(sentence.startswith(said) for sentence in found.sections[0].sentences)
+
+
+def test_a_format_that_is_smaller_and_quicker_has_a_telling_disk_too() -> None:
+    assert telling_disk((200e3, 400e3), (5e-3, 1e-4)) == 400e3 / 5e-3
+    assert telling_disk((400e3, 200e3), (1e-4, 5e-3)) == 400e3 / 5e-3
+    assert telling_disk((200e3, 20e3), (5e-3, 2e-3)) == 220e3 / 7e-3
+
+
+def test_room_for_uneven_sizes_explains_what_liquid_reads() -> None:
+    class Uneven(Machine):
+        def measures(self, cell: Cell) -> dict[str, Json]:
+            found = super().measures(cell) | {"deviation_bytes": 5e4}
+            if cell.settings.get("policy") == "liquid" and cell.settings["cached_share"]:
+                found["disk_bytes_per_epoch"] = float(str(found["disk_bytes_per_epoch"])) + 3e6
+            return found
+
+    recipe = Thrash(shares=(0.5,))
+    said = recipe.findings(lines_on(Uneven(5e6), recipe)).sections[0].sentences
+    assert any("3.2 points at 50% of memory" in sentence and "at most -0.2" in sentence for sentence in said)

@@ -12,6 +12,12 @@ from penstock.report import Figure, Section
 from penstock.report.charts import Series, bars, lines
 from penstock.units import bytes_text
 
+
+def agrees(*, is_so: bool, claim: str) -> str:
+    """Whether a published claim was found here too, as a sentence."""
+    return f"As published: {claim}." if is_so else f"Disagrees with what was published, that {claim}."
+
+
 VALIDATED_ON = "Validation is on the images as they were, whatever the model was trained on."
 
 
@@ -46,7 +52,9 @@ def accuracy_bars(found: Sequence[Line], setting: str) -> str:
     return bars(groups, "best accuracy", intervals)
 
 
-def accuracy_section(title: str, found: Sequence[Line], sizes: Mapping[str, int], setting: str = "variant") -> Section:
+def accuracy_section(
+    title: str, found: Sequence[Line], sizes: Mapping[str, int], agreement: str, setting: str = "variant"
+) -> Section:
     """Bars, curves and a table with differences to the source."""
     values, changes = estimates(found, setting, "accuracy"), losses(found, setting)
     rows = [
@@ -64,7 +72,7 @@ def accuracy_section(title: str, found: Sequence[Line], sizes: Mapping[str, int]
         Figure(accuracy_bars(found, setting), "Best accuracy over the epochs; whiskers: 95 % interval over seeds."),
         Figure(curves(found, setting), "Accuracy after each epoch, mean over seeds."),
     )
-    return Section(title, (VALIDATED_ON,), figures, table_of(columns, rows))
+    return Section(title, (VALIDATED_ON, *filter(None, (agreement,))), figures, table_of(columns, rows))
 
 
 def _difference(value: Estimate) -> tuple[str, str]:

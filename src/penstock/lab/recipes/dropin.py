@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from penstock.lab.advice import TOLERABLE, Situation, flow_chart
 from penstock.lab.lines import Line, measured
 from penstock.lab.recipe import Cell, DataFacts, Findings
-from penstock.lab.recipes.accuracy import accuracy_section, losses
+from penstock.lab.recipes.accuracy import accuracy_section, agrees, losses
 from penstock.lab.recipes.holding import TrainingRecipe
+from penstock.lab.statistics import Estimate
 from penstock.lab.work import SOURCE
 from penstock.units import parse_bytes
+
+MOST_PUBLISHED = 0.05
+"""The largest loss that (DL)² reports."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,10 +61,21 @@ class DropIn(TrainingRecipe):
         memory = parse_bytes(self.memory) if self.memory else None
         return Findings(
             answer,
-            (accuracy_section("Accuracy", found, sizes),),
+            (accuracy_section("Accuracy", found, sizes, _agreement(changes) if changes else ""),),
             flow_chart(Situation(memory_bytes=memory, sizes=sizes, losses=changes)),
             {"smallest_harmless": smallest, "losses": {name: loss.mean for name, loss in changes.items()}},
         )
+
+
+def _agreement(changes: Mapping[str, Estimate]) -> str:
+    worst = min(changes.values(), key=lambda loss: loss.mean)
+    if worst.count > 1 and worst.mean < -MOST_PUBLISHED <= worst.high:
+        return (
+            f"More than was published, which is at most {MOST_PUBLISHED * 100:.0f} points; but by less than these "
+            "repeats can tell."
+        )
+    claim = f"strong compression costs a few points of accuracy, never more than {MOST_PUBLISHED * 100:.0f}"
+    return agrees(is_so=worst.mean >= -MOST_PUBLISHED, claim=claim)
 
 
 def sizes_of(lines: Sequence[Line]) -> dict[str, int]:

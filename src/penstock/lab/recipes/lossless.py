@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import ClassVar
@@ -11,14 +11,15 @@ from penstock.lab.advice import Situation, flow_chart
 from penstock.lab.draw import by_seed, estimates, of_setting, table_of
 from penstock.lab.lines import Line, measured
 from penstock.lab.recipe import Cell, DataFacts, Findings
-from penstock.lab.recipes.accuracy import curves, losses
+from penstock.lab.recipes.accuracy import agrees, curves, losses
 from penstock.lab.recipes.dropin import sizes_of
 from penstock.lab.recipes.holding import TrainingRecipe, disk_limits
-from penstock.lab.statistics import paired_ratio
+from penstock.lab.statistics import Estimate, paired_ratio
 from penstock.report import Figure, Section
 from penstock.report.charts import bars
 from penstock.units import bytes_text
 
+LITTLE = 1.05
 COLUMNS = ("format", "bytes", "images/s", "waiting", "seconds to equal accuracy", "accuracy difference, points")
 
 
@@ -81,7 +82,7 @@ class Lossless(TrainingRecipe):
         )
         section = Section(
             "End to end",
-            (f"Equal metric: an accuracy of {target:.1%}, which every format reached.",),
+            (f"Equal metric: an accuracy of {target:.1%}, which every format reached.", *_agreement(rates)),
             (
                 Figure(drawn, f"Training on a disk of {self.disk}."),
                 Figure(curves(found, "variant", seconds),
@@ -97,6 +98,14 @@ class Lossless(TrainingRecipe):
             flow_chart(Situation(stall_share=stall, sizes=sizes, losses=changes)),
             {"fastest": fastest, "ratio": ratio.mean if ratio else None},
         )
+
+
+def _agreement(rates: Mapping[str, Estimate]) -> tuple[str, ...]:
+    if not {"l3", "png"} <= rates.keys():
+        return ()
+    times = rates["l3"].mean / rates["png"].mean
+    claim = f"training from L3 is faster than from PNG (here {times:.2f} times its rate)"
+    return (agrees(is_so=times > LITTLE, claim=claim),)
 
 
 def _seconds_to(line: Line, accuracy: float) -> float:

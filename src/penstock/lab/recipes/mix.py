@@ -96,7 +96,8 @@ class Mix(Recipe):
             "there, the smaller waiting for the processor and the larger for the disk. Where one format is smaller "
             "and quicker to decode, half of each takes as long to read as to decode."
         )
-        sentences = (note if self.disk == "auto" else f"All on one disk ({self.disk}).", _agreement(best))
+        disks = dict.fromkeys(line.limits for line in found)
+        sentences = (note if len(disks) > 1 else f"All on one disk ({', '.join(disks)}).", _agreement(best))
         summary = Section("Which pairs pay", sentences, (), table_of(columns, rows))
         return Findings(
             answer, (summary, *sections, *_rivals(lines, found)), values={"pairs": dict(best), "paying": list(paying)}

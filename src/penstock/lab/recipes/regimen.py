@@ -11,7 +11,7 @@ from penstock.lab.advice import Situation, flow_chart
 from penstock.lab.draw import estimates, table_of
 from penstock.lab.lines import Line, measured
 from penstock.lab.recipe import Cell, DataFacts, Findings
-from penstock.lab.recipes.accuracy import VALIDATED_ON, accuracy_bars, curves, losses
+from penstock.lab.recipes.accuracy import VALIDATED_ON, accuracy_bars, agrees, curves, losses
 from penstock.lab.recipes.dropin import sizes_of
 from penstock.lab.recipes.holding import TrainingRecipe
 from penstock.lab.training import mean_size
@@ -71,7 +71,7 @@ class Regimen(TrainingRecipe):
         ]
         section = Section(
             "Regimens",
-            (VALIDATED_ON,),
+            (VALIDATED_ON, agrees(is_so=not gap.is_above_zero, claim="no regimen beats the right single quality")),
             (
                 Figure(accuracy_bars(found, "regimen"), "Best accuracy; a name alone is one quality all along."),
                 Figure(curves(found, "regimen"), "Accuracy after each epoch."),

@@ -182,12 +182,12 @@ def _agreement(read: dict[tuple[str, float], Estimate], uneven: float) -> list[s
 def _room(gaps: dict[float, float], uneven: float) -> str:
     """Why Liquid's cache reads more: it keeps samples by number, in a memory of bytes."""
     rooms = {share: SPREAD * uneven * (share * (1 - share)) ** 0.5 for share in gaps if share < 1}
-    told = ", ".join(f"{room * 100:.1f} at {share:.0%}" for share, room in rooms.items())
+    told = ", ".join(f"{room * 100:.1f} points at {share:.0%}" for share, room in rooms.items())
     left = max((gaps[share] - room for share, room in rooms.items()), key=abs, default=0.0) * 100
     return (
         "Liquid keeps as many samples as ever, but others in every epoch, whose bytes differ: so that they always fit, "
         f"it leaves {SPREAD:g} standard deviations of their sum free. With so few samples of these sizes that is "
-        f"{told} points of the data; what is left of the difference is at most {left:+.1f}. It shrinks with the root "
+        f"{told} of memory; what is left of the difference is at most {left:+.1f}. It shrinks with the root "
         "of the number of samples."
     )
 
