@@ -68,11 +68,12 @@ class DropIn(TrainingRecipe):
 
 
 def _agreement(changes: Mapping[str, Estimate]) -> str:
-    worst = min(changes.values(), key=lambda loss: loss.mean)
+    name = min(changes, key=lambda name: changes[name].mean)
+    worst = changes[name]
     if worst.count > 1 and worst.mean < -MOST_PUBLISHED <= worst.high:
         return (
-            f"More than was published, which is at most {MOST_PUBLISHED * 100:.0f} points; but by less than these "
-            "repeats can tell."
+            f"The loss of {name} is more than any that was published ({MOST_PUBLISHED * 100:.0f} points), but by less "
+            "than these repeats can tell."
         )
     claim = f"strong compression costs a few points of accuracy, never more than {MOST_PUBLISHED * 100:.0f}"
     return agrees(is_so=worst.mean >= -MOST_PUBLISHED, claim=claim)
