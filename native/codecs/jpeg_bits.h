@@ -8,7 +8,8 @@ namespace penstock::jpeg {
 
 /// Reads up to a marker or the end of the data; past that come zeros, which `overrun` tells apart.
 ///
-/// Made to live in registers: copy it into a local, use that, copy it back.
+/// Made to live in registers: copy it into a local, use that, copy it back. What files of several SIMD paths call is
+/// always inlined, so that none of them leaves a copy to the others (docs/decisions/0001).
 class BitReader {
   public:
     BitReader() = default;
@@ -16,7 +17,7 @@ class BitReader {
         : next_(begin), clear_end_(begin), end_(end) {}
 
     /// Has 56 bits or more in store afterwards.
-    void refill() noexcept {
+    [[gnu::always_inline]] void refill() noexcept {
         if (clear_end_ - next_ >= 8) [[likely]] {
             // Bits below `num_bits_` may be there already; they are the same bits, so or-ing them again does no harm.
             buffer_ |= load_big_endian(next_) >> num_bits_;
@@ -30,15 +31,17 @@ class BitReader {
     }
 
     /// The next `count` bits, 1 to 16.
-    [[nodiscard]] std::size_t peek(unsigned count) const noexcept { return buffer_ >> (64 - count); }
+    [[nodiscard]] [[gnu::always_inline]] std::size_t peek(unsigned count) const noexcept {
+        return buffer_ >> (64 - count);
+    }
 
-    void consume(unsigned count) noexcept {
+    [[gnu::always_inline]] void consume(unsigned count) noexcept {
         buffer_ <<= count;
         num_bits_ -= count;
     }
 
     /// Takes the `size` (0 to 15) bits of a coefficient and gives its value.
-    int receive(unsigned size) noexcept {
+    [[gnu::always_inline]] int receive(unsigned size) noexcept {
         const int magnitude = static_cast<int>(buffer_ >> 1 >> (63 - size));
         const int negative = static_cast<std::int64_t>(buffer_) < 0 ? 0 : -1;  // a leading zero bit means so
         consume(size);
@@ -52,7 +55,7 @@ class BitReader {
     [[nodiscard]] const std::uint8_t* next() const noexcept { return next_; }
 
   private:
-    static std::uint64_t load_big_endian(const std::uint8_t* bytes) noexcept {
+    [[gnu::always_inline]] static std::uint64_t load_big_endian(const std::uint8_t* bytes) noexcept {
         std::uint64_t value = 0;
         for (int i = 0; i < 8; ++i) value = value << 8 | bytes[i];  // one instruction in the end
         return value;

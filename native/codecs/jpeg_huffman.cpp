@@ -15,88 +15,8 @@ struct EntropyModule {
 };
 constexpr bool kModuleIsKnown = LIBJPEG_TURBO_VERSION_NUMBER >= 2000000 && LIBJPEG_TURBO_VERSION_NUMBER < 4000000;
 
-// Where the k-th coefficient lies in its block. What comes after the last one (an end of block, or a run that damage
-// has made too long) goes to the last place, as in libjpeg: a zero that is one already, or garbage among garbage.
-constexpr auto kNaturalOrder = [] {
-    std::array<std::uint8_t, 64 + 2 * (kEndOfBlock + 1)> order{};
-    order.fill(63);
-    std::size_t k = 0;
-    for (int diagonal = 0; diagonal < 15; ++diagonal) {
-        for (int i = 0; i <= diagonal; ++i) {
-            const int x = diagonal % 2 == 0 ? i : diagonal - i;
-            const int y = diagonal - x;
-            if (x < 8 && y < 8) order[k++] = static_cast<std::uint8_t>(8 * y + x);
-        }
-    }
-    return order;
-}();
-static_assert(kNaturalOrder[2] == 8 && kNaturalOrder[3] == 16 && kNaturalOrder[62] == 62);
-
 CodeDefinition definition_of(const JHUFF_TBL& table) {
     return {std::span<const std::uint8_t, 17>(table.bits), std::span<const std::uint8_t, 256>(table.huffval)};
-}
-
-[[nodiscard]] inline bool decode_dc(BitReader& bits, const DcTable& table, int& difference) noexcept {
-    bits.refill();
-    DcTable::Entry entry = table.entries[bits.peek(DcTable::kBits)];
-    if (entry.length == 0) [[unlikely]] {
-        const LongCodes::Found found = table.codes.find(bits.peek(16), DcTable::kBits + 1);
-        if (found.length == 0) return false;
-        entry = {static_cast<std::uint8_t>(found.length), static_cast<std::uint8_t>(found.symbol & 15)};
-    }
-    bits.consume(entry.length);
-    difference = bits.receive(entry.size);
-    return true;
-}
-
-/// A coefficient whose code or magnitude is too long for the table.
-struct LongAc {
-    unsigned run = 0;
-    int value = 0;
-};
-
-[[nodiscard]] inline bool decode_long_ac(BitReader& bits, const AcTable& table, AcTable::Entry entry,
-                                         LongAc& result) noexcept {
-    unsigned length = entry.first_length;
-    AcSymbol symbol{entry.run, static_cast<unsigned>(entry.first)};
-    if (length == 0) {
-        const LongCodes::Found found = table.codes.find(bits.peek(16), AcTable::kBits + 1);
-        if (found.length == 0) return false;
-        length = found.length;
-        symbol = AcSymbol::of(found.symbol);
-    }
-    bits.consume(length);
-    result = {symbol.run, bits.receive(symbol.size)};
-    bits.refill();
-    return true;
-}
-
-// The lookup uses bits from before the refill, so that the two run side by side: 45 are in store then, 25 after the DC.
-template <bool kStore>
-[[nodiscard]] inline bool decode_ac(BitReader& bits, const AcTable& table, JCOEF* block) noexcept {
-    unsigned k = 1;
-    for (;;) {
-        const AcTable::Entry entry = table.entries[bits.peek(AcTable::kBits)];
-        bits.refill();
-        if (entry.length == 0) [[unlikely]] {
-            LongAc coefficient;
-            if (!decode_long_ac(bits, table, entry, coefficient)) return false;
-            k += coefficient.run;
-            if constexpr (kStore) block[kNaturalOrder[k]] = static_cast<JCOEF>(coefficient.value);
-            if (++k > 63) return true;
-            continue;
-        }
-        k += entry.run;
-        if constexpr (kStore) block[kNaturalOrder[k]] = entry.first;
-        if (k >= 63) {  // what follows belongs to the next block
-            bits.consume(entry.first_length);
-            return true;
-        }
-        bits.consume(entry.length);
-        k += entry.step;
-        if constexpr (kStore) block[kNaturalOrder[k]] = entry.second;
-        if (++k > 63) return true;
-    }
 }
 
 // The code of the next marker from `position` on, whatever stands before it; `end` if there is none.
@@ -138,6 +58,7 @@ HuffmanDecoder::HuffmanDecoder(jpeg_decompress_struct& info, ByteView data, Colu
     : bits_(info.src->next_input_byte, info.src->next_input_byte + info.src->bytes_in_buffer),
       begin_(info.src->next_input_byte),
       end_(info.src->next_input_byte + info.src->bytes_in_buffer),
+      kernels_(active_block_kernels()),
       tables_(new Tables),
       num_blocks_(static_cast<std::size_t>(info.blocks_in_MCU)),
       columns_(columns),
@@ -158,7 +79,8 @@ HuffmanDecoder::HuffmanDecoder(jpeg_decompress_struct& info, ByteView data, Colu
         if ((dc_built >> dc & 1) == 0) tables_->dc[dc].build(definition_of(*info.dc_huff_tbl_ptrs[dc]));
         ac_built |= 1U << ac;
         dc_built |= 1U << dc;
-        blocks_[i] = {&tables_->ac[ac], &tables_->dc[dc], &last_dc_[index]};
+        blocks_[i] = {tables_->ac[ac].entries.data(), &tables_->ac[ac].codes, tables_->dc[dc].entries.data(),
+                      &tables_->dc[dc].codes, &last_dc_[index]};
     }
     info.client_data = this;
     reinterpret_cast<EntropyModule*>(info.entropy)->decode_mcu = decode_mcu;
@@ -176,27 +98,11 @@ boolean HuffmanDecoder::decode_mcu(j_decompress_ptr info, JBLOCKROW* blocks) {
         self.stepped_over_ = true;
         return TRUE;
     }
-    const bool known = wanted ? self.decode_blocks<true>(blocks) : self.decode_blocks<false>(blocks);
+    const DecodeBlocks decode = wanted ? self.kernels_.store : self.kernels_.step_over;
+    const bool known = decode(self.bits_, self.blocks_.data(), self.num_blocks_, blocks);
     if (self.bits_.overrun()) return self.give_up(*info, JWRN_HIT_MARKER);
     if (!known) return self.give_up(*info, JWRN_HUFF_BAD_CODE);
     return TRUE;
-}
-
-template <bool kStore>
-bool HuffmanDecoder::decode_blocks(JBLOCKROW* blocks) noexcept {
-    BitReader bits = bits_;
-    bool known = true;
-    for (std::size_t i = 0; i < num_blocks_ && known; ++i) {
-        const Block& block = blocks_[i];
-        JCOEF* coefficients = kStore ? *blocks[i] : nullptr;
-        int difference = 0;
-        known = decode_dc(bits, *block.dc, difference);
-        *block.last_dc += static_cast<unsigned>(difference);
-        if constexpr (kStore) coefficients[0] = static_cast<JCOEF>(*block.last_dc);
-        known = known && decode_ac<kStore>(bits, *block.ac, coefficients);
-    }
-    bits_ = bits;
-    return known;
 }
 
 bool HuffmanDecoder::begin_interval(jpeg_decompress_struct& info) {

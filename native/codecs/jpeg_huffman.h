@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "codecs/jpeg_bits.h"
+#include "codecs/jpeg_blocks.h"
 #include "codecs/jpeg_huffman_tables.h"
 #include "codecs/jpeg_library.h"
 #include "codecs/jpeg_rows.h"
@@ -39,15 +40,8 @@ class HuffmanDecoder {
         std::array<AcTable, NUM_HUFF_TBLS> ac;
         std::array<DcTable, NUM_HUFF_TBLS> dc;
     };
-    struct Block {
-        const AcTable* ac;
-        const DcTable* dc;
-        unsigned* last_dc;
-    };
 
     static boolean decode_mcu(j_decompress_ptr info, JBLOCKROW* blocks);
-    template <bool kStore>
-    [[nodiscard]] bool decode_blocks(JBLOCKROW* blocks) noexcept;
     [[nodiscard]] bool begin_interval(jpeg_decompress_struct& info);
     void enter_interval(const std::uint8_t* begin) noexcept;
     boolean give_up(jpeg_decompress_struct& info, int message) const;
@@ -55,8 +49,9 @@ class HuffmanDecoder {
     BitReader bits_;
     const std::uint8_t* begin_;
     const std::uint8_t* end_;
+    BlockKernels kernels_;
     std::unique_ptr<Tables> tables_;
-    std::array<Block, D_MAX_BLOCKS_IN_MCU> blocks_{};
+    std::array<BlockTables, D_MAX_BLOCKS_IN_MCU> blocks_{};
     std::array<unsigned, MAX_COMPS_IN_SCAN> last_dc_{};  // unsigned: damaged data may make it overflow
     std::size_t num_blocks_;
 

@@ -35,6 +35,7 @@ def save(pixels: Pixels, mode: str | None = None, **options: Any) -> bytes:  # n
     return file.getvalue()
 
 
+@pytest.mark.usefixtures("simd_path")
 @pytest.mark.parametrize("subsampling", [0, 1, 2])
 @pytest.mark.parametrize(
     "options", [{}, {"progressive": True}, {"restart_marker_rows": 1}, {"restart_marker_blocks": 3}], ids=str
@@ -58,6 +59,16 @@ def outcome(data: bytes, plain: bool) -> Pixels | int:
         return error.code
 
 
+@pytest.mark.usefixtures("simd_path")
+@pytest.mark.parametrize("quality", [60, 96, 100], ids="q{}".format)
+@pytest.mark.parametrize("options", [{}, {"restart_marker_rows": 1}, {"optimize": True}], ids=str)
+def test_every_path_gives_the_pixels_of_libjpegs_own_decoder(options: dict[str, Any], quality: int) -> None:
+    data = save(textured(200, 230), quality=quality, **options)
+
+    np.testing.assert_array_equal(outcome(data, plain=False), outcome(data, plain=True))
+
+
+@pytest.mark.usefixtures("simd_path")
 @pytest.mark.parametrize("options", [{}, {"restart_marker_rows": 1}, {"optimize": True}], ids=str)
 def test_damaged_data_gives_the_pixels_of_libjpegs_own_decoder_or_an_error(options: dict[str, Any]) -> None:
     rng = np.random.default_rng(7)
