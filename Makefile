@@ -45,7 +45,7 @@ test-touched:    ## the part of the long tier that a change touches (BASE=revisi
 	@$(RUN) -m scripts.touched $(if $(BASE),--base $(BASE)) -- --no-header --dist loadgroup -n $(JOBS) $(PYTEST_ARGS)
 
 test-all:        ## both tiers: faults, fuzzing, soak, the wheel
-	$(SETUP) torch test bench fuzz wheel arm64 browser package
+	$(SETUP) torch test bench fuzz wheel frameworks arm64 browser package
 	@$(RUN) -m pytest --no-header --dist loadgroup -n $(JOBS) $(PYTEST_ARGS)
 
 lint:            ## ruff, mypy, clang-format; changes nothing

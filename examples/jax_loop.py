@@ -1,4 +1,4 @@
-"""A training loop in JAX: batches are NumPy arrays, which `jax.jit` takes as they are. Needs `pip install jax`.
+"""A training loop in JAX: the copy of the next batch runs beside the step. Needs `pip install 'penstock[jax]'`.
 
 python -m examples.jax_loop FOLDER|DATASET
 """
@@ -10,7 +10,7 @@ import sys
 import jax
 import jax.numpy as jnp
 
-import penstock
+from penstock.jax import Loader
 from penstock.transforms import RandomHorizontalFlip, RandomResizedCrop
 
 SIZE = 32
@@ -36,7 +36,7 @@ def main(path: str, num_epochs: int = 4) -> list[float]:
     """Train; gives the losses. `drop_last` keeps one shape, so that `step` is compiled once."""
     losses: list[float] = []
     chain = [RandomResizedCrop(SIZE, scale=(0.5, 1.0)), RandomHorizontalFlip()]
-    with penstock.Loader(path, batch_size=16, transform=chain, drop_last=True, as_tuple=("image", "label")) as loader:
+    with Loader(path, batch_size=16, transform=chain, drop_last=True, as_tuple=("image", "label")) as loader:
         num_classes = 1000
         weights = jnp.zeros((SIZE * SIZE * 3, num_classes)), jnp.zeros(num_classes)
         for _ in range(num_epochs):

@@ -22,6 +22,7 @@ BROWSER = "tests/unit/lab/test_browser.py"
 ARM64 = "tests/story/test_arm64.py"
 ROUND_TRIP = "tests/story/test_round_trip.py"
 WHEEL = "tests/story/test_wheel.py"
+FRAMEWORKS = "tests/story/test_frameworks.py"
 FUZZ = "tests/hostile/test_fuzz.py"
 FUZZ_ONE = FUZZ + "::test_a_minute_of_fuzzing_finds_nothing[{codec}]"
 
@@ -47,6 +48,16 @@ RULES = (
     Rule(
         ("src/penstock/kernels/*", "src/penstock/torch/*", "scripts/kernels.py"),
         ("tests/unit/kernels", "tests/unit/torch"),
+    ),
+    Rule(
+        (
+            "examples/*",
+            "requirements/frameworks.txt",
+            "src/penstock/jax/*",
+            "src/penstock/load/loader.py",
+            "src/penstock/torch/loader.py",
+        ),
+        (FRAMEWORKS,),
     ),
     Rule(
         ("native/records/*", "native/storage/*", "src/penstock/records/*", "src/penstock/build/*"),
@@ -77,7 +88,7 @@ RULES = (
 )
 # A codec's own files call for its own fuzz target alone: a minute instead of all of them.
 # What set-up must add before these can run.
-GROUPS = {ARM64: "arm64", BROWSER: "browser", FUZZ: "fuzz", WHEEL: "wheel"}
+GROUPS = {ARM64: "arm64", BROWSER: "browser", FRAMEWORKS: "frameworks", FUZZ: "fuzz", WHEEL: "wheel"}
 
 FUZZ_PARTS = {
     "l3": ("l3_round_trip",),

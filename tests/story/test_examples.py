@@ -1,18 +1,12 @@
-"""The programs in examples/ run as they stand."""
+"""The programs in examples/ run as they stand; those of JAX and Lightning are in test_frameworks.py."""
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from penstock.synth import Scenes, write
-
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="session")
@@ -45,23 +39,3 @@ def test_numpy_loop(photos: Path) -> None:
     mean, deviation = main(str(photos))
     assert 0.05 < mean < 0.95
     assert 0.01 < deviation < 0.5
-
-
-@pytest.mark.skipif(find_spec("jax") is None, reason="jax is not installed")
-def test_jax_loop(photos: Path) -> None:
-    # In a process of its own: once imported, JAX objects to every later fork.
-    program = "import json, sys; from examples.jax_loop import main; print(json.dumps(main(sys.argv[1])))"
-    done = subprocess.run(
-        [sys.executable, "-c", program, str(photos)], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    losses = json.loads(done.stdout.splitlines()[-1])
-    assert len(losses) == 20
-    assert losses[-1] < 0.9 * losses[0]
-
-
-@pytest.mark.skipif(find_spec("pytorch_lightning") is None, reason="pytorch-lightning is not installed")
-@pytest.mark.filterwarnings("ignore")  # Lightning warns about its own dependencies
-def test_lightning_loop(photos: Path) -> None:
-    from examples.lightning_loop import main
-
-    assert main(str(photos)) == 6

@@ -45,6 +45,15 @@ def test_set_up_is_told_what_the_tests_need(
     assert capsys.readouterr().out.split() == ["fuzz", "wheel"]
 
 
+def test_an_example_or_adapter_calls_for_the_frameworks(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for file in ("examples/jax_loop.py", "src/penstock/jax/loader.py", "src/penstock/torch/loader.py"):
+        monkeypatch.setattr(touched, "changed_files", lambda _, file=file: [file])
+        assert touched.main(["--base", "HEAD", "--groups"]) == 0
+        assert "frameworks" in capsys.readouterr().out.split()
+
+
 def test_a_codec_s_parts_are_fuzzed_with_it() -> None:
     assert sorted(part for parts in FUZZ_PARTS.values() for part in parts) == sorted(PARTS)
     assert FUZZ_ONE.format(codec="weir_tile") in long_tests(["native/codecs/weir_file.cpp"])

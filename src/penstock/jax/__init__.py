@@ -1,0 +1,5 @@
+"""Penstock for JAX: the folder that imports jax, when a loader is made."""
+
+from penstock.jax.loader import Loader
+
+__all__ = ["Loader"]
