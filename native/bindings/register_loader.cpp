@@ -67,6 +67,11 @@ class BorrowedTable {
         table_.blocks.scans = std::move(scans);
     }
 
+    void set_kept(Column<std::uint8_t> form, Column<std::uint64_t> room) {
+        table_.kept.form = keep(std::optional(std::move(form)));
+        table_.kept.room = keep(std::optional(std::move(room)));
+    }
+
     [[nodiscard]] const SampleTable& table() const noexcept { return table_; }
 
   private:
@@ -184,6 +189,9 @@ nb::dict stats_of(const OpenPipeline& pipeline) {
     fields["num_reads"] = stats.num_reads;
     fields["num_retries"] = stats.num_retries;
     fields["num_decoded"] = stats.num_decoded;
+    fields["num_recoded"] = stats.num_recoded;
+    fields["num_decodes_saved"] = stats.num_decodes_saved;
+    fields["num_unfit"] = stats.num_unfit;
     fields["num_hits"] = stats.num_hits;
     fields["cache_bytes"] = stats.cache_bytes;
     fields["num_unkept"] = stats.num_unkept;
@@ -297,7 +305,10 @@ void register_loader(nb::module_& module) {
         .def("set_pieces", &BorrowedTable::set_pieces, nb::arg("begin"), nb::arg("offset"), nb::arg("length"),
              nb::arg("checksum"))
         .def("set_blocks", &BorrowedTable::set_blocks, nb::arg("of_sample"), nb::arg("edge_begin"), nb::arg("edges"),
-             nb::arg("scans"));
+             nb::arg("scans"))
+        .def("set_kept", &BorrowedTable::set_kept, nb::arg("form"), nb::arg("room"),
+             "What each sample stays in memory as (0 encoded, 1 pixels, 2 weir:fast), and the bytes it may take there. "
+             "For pipelines that are made later.");
     nb::class_<OpenPipeline>(module, "Pipeline")
         .def(nb::init<const BorrowedTable&, const TransformProgram&, const PipelineOptions&>(), nb::arg("table"),
              nb::arg("program"), nb::arg("options"), nb::keep_alive<1, 2>())
@@ -309,6 +320,12 @@ void register_loader(nb::module_& module) {
         .def_prop_ro("num_failed", [](const OpenPipeline& pipeline) { return pipeline.get().num_failed(); })
         .def("retain_cache", [](const OpenPipeline& pipeline,
                                 const Column<std::uint64_t>& ids) { pipeline.get().retain_cache(ids_of(ids)); })
+        .def(
+            "kept_bytes",
+            [](const OpenPipeline& pipeline, const Column<std::uint64_t>& ids) {
+                return pipeline.get().kept_bytes(ids_of(ids));
+            },
+            nb::arg("ids"), "What memory holds of each of these samples; 0 of those that are not there.")
         .def("clear_cache", [](const OpenPipeline& pipeline) { pipeline.get().clear_cache(); })
         .def(
             "resubmit",

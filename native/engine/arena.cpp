@@ -58,10 +58,41 @@ void Arena::put(std::uint64_t id, std::shared_ptr<const OwnSample> sample, bool 
     kept_[id] = {std::move(sample), is_fresh};
 }
 
+bool Arena::reserve(std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    if (held_bytes_ + bytes > limit_bytes_) {
+        ++num_refused_;
+        return false;
+    }
+    held_bytes_ += bytes;
+    reserved_bytes_ += bytes;
+    return true;
+}
+
+void Arena::fill(std::uint64_t id, std::shared_ptr<const OwnSample> sample, std::size_t reserved) {
+    std::shared_ptr<const OwnSample> before;  // freed after the lock is gone
+    const std::lock_guard lock(mutex_);
+    held_bytes_ -= reserved;
+    reserved_bytes_ -= reserved;
+    if (sample == nullptr) return;
+    if (const auto found = kept_.find(id); found != kept_.end()) {
+        held_bytes_ -= found->second.kept->bytes.data.size();
+        before = std::move(found->second.kept);
+    }
+    held_bytes_ += sample->bytes.data.size();
+    kept_[id] = {std::move(sample), false};
+}
+
+void Arena::refuse(std::uint64_t id) {
+    drop(id);
+    const std::lock_guard lock(mutex_);
+    ++num_refused_;
+}
+
 void Arena::retain(const std::vector<std::uint64_t>& ids) {
     std::unordered_map<std::uint64_t, Entry> kept;
     const std::lock_guard lock(mutex_);
-    held_bytes_ = 0;
+    held_bytes_ = reserved_bytes_;
     for (const std::uint64_t id : ids) {
         const auto found = kept_.find(id);
         if (found == kept_.end()) continue;
@@ -85,7 +116,13 @@ void Arena::clear() {
     std::unordered_map<std::uint64_t, Entry> dropped;
     const std::lock_guard lock(mutex_);
     dropped.swap(kept_);
-    held_bytes_ = 0;
+    held_bytes_ = reserved_bytes_;
+}
+
+std::size_t Arena::held_bytes(std::uint64_t id) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = kept_.find(id);
+    return found == kept_.end() ? 0 : found->second.kept->bytes.data.size();
 }
 
 std::size_t Arena::held_bytes() const {

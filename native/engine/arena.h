@@ -1,4 +1,5 @@
-// Encoded samples that stay in memory between epochs. Which, is decided elsewhere; here they are held, and counted.
+// Samples that stay in memory between epochs. Which, and as what, is decided elsewhere; here they are held, and
+// counted.
 #pragma once
 
 #include <cstddef>
@@ -35,11 +36,21 @@ class Arena {
     /// Takes a sample of a block over, in the place of one with fewer pieces if there is one. It is not kept if that
     /// would exceed the limit.
     void put(std::uint64_t id, std::shared_ptr<const OwnSample> sample, bool is_fresh);
+    /// Sets bytes aside for a sample that is being decoded to be kept. False, and it counts as refused, if there are
+    /// not so many left.
+    [[nodiscard]] bool reserve(std::size_t bytes);
+    /// Takes such a sample over in the place of what is here of it, and gives back what it left of its `reserved`
+    /// bytes. Without a sample, all of them.
+    void fill(std::uint64_t id, std::shared_ptr<const OwnSample> sample, std::size_t reserved);
+    /// Counts a sample that should have been kept and could not be; it is dropped if it is here.
+    void refuse(std::uint64_t id);
     void drop(std::uint64_t id);
     void clear();
     /// Drops every sample but these.
     void retain(const std::vector<std::uint64_t>& ids);
 
+    /// What is held of a sample; 0 if it is not here.
+    [[nodiscard]] std::size_t held_bytes(std::uint64_t id) const;
     [[nodiscard]] std::size_t held_bytes() const;
     [[nodiscard]] std::size_t num_refused() const;
 
@@ -55,7 +66,8 @@ class Arena {
     const std::shared_ptr<MemoryGauge> gauge_;
     mutable std::mutex mutex_;
     std::unordered_map<std::uint64_t, Entry> kept_;
-    std::size_t held_bytes_ = 0;
+    std::size_t held_bytes_ = 0;  // what is reserved included
+    std::size_t reserved_bytes_ = 0;
     std::size_t num_refused_ = 0;
 };
 

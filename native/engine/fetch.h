@@ -30,12 +30,21 @@ struct Fetch {
     std::size_t join_at = 0;                    ///< where in the joined sample the part goes
 };
 
+/// One field of a sample that was decoded to be kept: its pixels row by row, or the same encoded anew.
+struct KeptField {
+    ByteView data;
+    const Codec* codec = nullptr;  ///< null for pixels
+    PixelShape shape;
+};
+
 /// Encoded bytes of one or several samples, and where in their file they stand.
 struct SampleBytes {
     Extent extent;
     ByteView data;  ///< shorter than the extent if the file ended before it
     /// Not 0: `data` is of one sample of a block, its other fields and so many first pieces of its picture, joined.
     std::uint32_t num_joined = 0;
+    /// Not empty: `data` is of one sample, no longer as it was read, and its fields are these.
+    std::span<const KeptField> kept = {};
 
     /// Those of the file's bytes [offset, offset + length) that are there.
     [[nodiscard]] ByteView part(std::uint64_t offset, std::uint64_t length) const noexcept {

@@ -1,9 +1,10 @@
-// Encoded bytes of one sample that own their memory, and are counted as long as anybody holds them.
+// Bytes of one sample that own their memory, and are counted as long as anybody holds them.
 #pragma once
 
 #include <cstring>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "base/buffer.h"
 #include "engine/fetch.h"
@@ -25,11 +26,19 @@ struct OwnSample {
         bytes = {record, {memory.data(), memory.size() - kSamplePadding}, num_joined};
         gauge->add(memory.size());
     }
+    /// Takes over `content`, in which `kept_fields` lie; `record` says only where the sample came from.
+    OwnSample(ByteBuffer content, const Extent& record, std::vector<KeptField> kept_fields,
+              std::shared_ptr<MemoryGauge> counted)
+        : OwnSample(std::move(content), record, 0, std::move(counted)) {
+        fields = std::move(kept_fields);
+        bytes.kept = fields;
+    }
     ~OwnSample() { gauge->remove(memory.size()); }
     OwnSample(const OwnSample&) = delete;
     OwnSample& operator=(const OwnSample&) = delete;
 
     ByteBuffer memory;
+    std::vector<KeptField> fields;  ///< of a sample that was decoded to be kept
     SampleBytes bytes;
     std::shared_ptr<MemoryGauge> gauge;
 

@@ -1,6 +1,7 @@
 #include "engine/pipeline.h"
 
 #include <algorithm>
+#include <bit>
 #include <condition_variable>
 #include <mutex>
 #include <numeric>
@@ -37,6 +38,7 @@ struct Pipeline::State {
           max_read_bytes(std::min<std::uint64_t>(kMaxReadBytes, options.memory.read_bytes / 4)),
           reading(files, read_memory, whole_files, options.reading, sink()),
           decoder(table, std::move(program), options.samples),
+          unfit(table.kept.form.empty() ? 0 : (table.num_samples + 7) / 8),
           read_threads(reading.num_threads()),
           decode_threads(options.num_threads) {
         // Direct reads have a grid, which is the disk's; reads are planned on it from the first one on.
@@ -238,22 +240,48 @@ struct Pipeline::State {
         while (std::optional<ReadySample> sample = ready.pop(ease)) {
             watch.began_working();
             if (!sample->batch->is_cancelled()) decode(*sample, scratch);
+            watch.began_waiting();  // before the batch may be done: who waited for it finds all its seconds
             end_samples(*sample->batch, 1);
             sample.reset();  // frees the bytes read before it waits for the next ones
             ease();
-            watch.began_waiting();
         }
     }
 
     void decode(const ReadySample& sample, DecoderScratch& scratch) {
         try {
-            decoder.decode(*sample.batch, sample.position, *sample.bytes, scratch);
+            const std::shared_ptr<const SampleBytes> recoded = recode(sample, scratch);
+            const bool is_saved = !sample.bytes->kept.empty();
+            decoder.decode(*sample.batch, sample.position, recoded == nullptr ? *sample.bytes : *recoded, scratch);
             num_decoded.fetch_add(1, std::memory_order_relaxed);
-            keep_or_drop(sample);
+            num_decodes_saved.fetch_add(is_saved ? 1 : 0, std::memory_order_relaxed);
+            if (recoded == nullptr) keep_or_drop(sample);
         } catch (const Error& error) {
             fail(*sample.batch, sample.position, error);
             if (sample.batch->keeping(sample.position) == Keeping::drop) keep_or_drop(sample);
         }
+    }
+
+    // A sample that is to stay as pixels, or encoded anew, and is not yet: it is in memory from here on, and the batch
+    // is served from that. Null for all others, and for those that do not fit: they are decoded as they are.
+    [[nodiscard]] std::shared_ptr<const SampleBytes> recode(const ReadySample& sample, DecoderScratch& scratch) {
+        const std::uint64_t id = sample.batch->wish().ids[sample.position];
+        const bool stays = sample.batch->keeping(sample.position) == Keeping::keep;
+        if (!stays || table.kept_as(id) == KeptAs::encoded || !sample.bytes->kept.empty() || is_unfit(id))
+            return nullptr;
+        const std::size_t room = table.kept.room[id];
+        if (!arena.reserve(room)) return nullptr;
+        const std::shared_ptr<const OwnSample> made = decoder.recode(id, *sample.bytes, gauge, scratch);
+        arena.fill(id, made, room);
+        if (made == nullptr) {
+            unfit[id / 8].fetch_or(static_cast<std::uint8_t>(1u << (id % 8)), std::memory_order_relaxed);
+            return nullptr;
+        }
+        num_recoded.fetch_add(1, std::memory_order_relaxed);
+        return {made, &made->bytes};
+    }
+
+    [[nodiscard]] bool is_unfit(std::uint64_t id) const noexcept {
+        return (unfit[id / 8].load(std::memory_order_relaxed) >> (id % 8) & 1) != 0;
     }
 
     void fail(Batch& batch, std::size_t position, const Error& error) {
@@ -269,11 +297,24 @@ struct Pipeline::State {
             arena.drop(id);
             return;
         }
-        if (table.is_in_block(id)) {
+        if (!sample.bytes->kept.empty()) return;  // it is there as it should be
+        if (table.kept_as(id) != KeptAs::encoded) {
+            keep_unfit(id, sample);
+        } else if (table.is_in_block(id)) {
             keep_in_block(id, pieces_for(table, id, sample.batch->wish().fidelity), sample);
         } else {
             arena.keep(id, *sample.bytes, record_of(id, *sample.bytes));
         }
+    }
+
+    // A sample that could not be kept as it was meant to be is kept encoded, if it fits the room that was planned.
+    void keep_unfit(std::uint64_t id, const ReadySample& sample) {
+        const Extent record = record_of(id, *sample.bytes);
+        if (is_unfit(id) && record.length <= table.kept.room[id]) {
+            arena.keep(id, *sample.bytes, record);
+        } else if (is_unfit(id)) {
+            arena.refuse(id);
+        }  // else memory was short, which was counted
     }
 
     void keep_in_block(std::uint64_t id, std::uint32_t num_pieces, const ReadySample& sample) {
@@ -311,8 +352,11 @@ struct Pipeline::State {
     ReadStage reading;
     ReadyQueue ready;
     SampleDecoder decoder;
+    std::vector<std::atomic<std::uint8_t>> unfit;  // a bit a sample
     StageClock decode_clock;
     std::atomic<std::uint64_t> num_decoded{0};
+    std::atomic<std::uint64_t> num_decodes_saved{0};
+    std::atomic<std::uint64_t> num_recoded{0};
     std::atomic<std::uint64_t> num_hits{0};
     std::atomic<std::uint64_t> num_failed{0};
     std::uint64_t num_batches = 0;
@@ -363,6 +407,12 @@ void Pipeline::clear_cache() { state_.get().arena.clear(); }
 
 void Pipeline::retain_cache(const std::vector<std::uint64_t>& ids) { state_.get().arena.retain(ids); }
 
+std::vector<std::uint64_t> Pipeline::kept_bytes(const std::vector<std::uint64_t>& ids) const {
+    std::vector<std::uint64_t> held;
+    for (const std::uint64_t id : ids) held.push_back(state_.get().arena.held_bytes(id));
+    return held;
+}
+
 PipelineStats Pipeline::stats() const {
     const State& state = state_.get();
     const ReadCounters& reads = state.reading.counters();
@@ -371,6 +421,11 @@ PipelineStats Pipeline::stats() const {
     stats.num_reads = reads.num_reads.load(std::memory_order_relaxed);
     stats.num_retries = reads.num_retries.load(std::memory_order_relaxed);
     stats.num_decoded = state.num_decoded.load(std::memory_order_relaxed);
+    stats.num_decodes_saved = state.num_decodes_saved.load(std::memory_order_relaxed);
+    stats.num_recoded = state.num_recoded.load(std::memory_order_relaxed);
+    for (const std::atomic<std::uint8_t>& bits : state.unfit) {
+        stats.num_unfit += static_cast<std::uint64_t>(std::popcount(bits.load(std::memory_order_relaxed)));
+    }
     stats.num_hits = state.num_hits.load(std::memory_order_relaxed);
     stats.cache_bytes = state.arena.held_bytes();
     stats.num_unkept = state.arena.num_refused();

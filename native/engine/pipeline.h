@@ -20,7 +20,7 @@ struct PipelineMemory {
     std::size_t read_bytes = std::size_t{64} << 20;    ///< encoded samples read and not yet decoded
     std::size_t scratch_bytes = std::size_t{1} << 30;  ///< decoded samples on their way, all threads together
     std::size_t idle_bytes = std::size_t{256} << 20;   ///< batches given back, kept for the next ones
-    std::size_t cache_bytes = 0;                       ///< encoded samples that stay between epochs
+    std::size_t cache_bytes = 0;                       ///< samples that stay between epochs
 };
 
 struct PipelineOptions {
@@ -37,9 +37,12 @@ struct PipelineStats {
     std::uint64_t num_reads = 0;
     std::uint64_t num_retries = 0;
     std::uint64_t num_decoded = 0;
-    std::uint64_t num_hits = 0;     ///< samples that were in memory
-    std::uint64_t cache_bytes = 0;  ///< held now
-    std::uint64_t num_unkept = 0;   ///< samples that should have been kept and did not fit
+    std::uint64_t num_hits = 0;           ///< samples that were in memory
+    std::uint64_t cache_bytes = 0;        ///< held now
+    std::uint64_t num_unkept = 0;         ///< samples that should have been kept and did not fit
+    std::uint64_t num_recoded = 0;        ///< samples that were decoded whole to stay as pixels, or encoded anew
+    std::uint64_t num_decodes_saved = 0;  ///< samples that were served from those
+    std::uint64_t num_unfit = 0;          ///< samples that could not be kept so, or not in the room planned for them
     double read_busy_seconds = 0;
     double read_wait_seconds = 0;
     double decode_busy_seconds = 0;
@@ -75,6 +78,9 @@ class Pipeline {
     void clear_cache();
     /// Forgets all of it but these samples.
     void retain_cache(const std::vector<std::uint64_t>& ids);
+
+    /// What memory holds of each of these samples; 0 of those that are not there.
+    [[nodiscard]] std::vector<std::uint64_t> kept_bytes(const std::vector<std::uint64_t>& ids) const;
 
     [[nodiscard]] PipelineStats stats() const;
     [[nodiscard]] ReadFaults& faults();

@@ -21,6 +21,13 @@ struct SampleDecoder::Encoded {
     const Codec* codec;
     bool verify;  ///< whether the codec is to check its own checksums
     bool is_mask;
+    PixelShape shape = {};  ///< of pixels, which have no codec
+};
+
+/// A field of a sample, to be decoded whole.
+struct SampleDecoder::Whole {
+    Encoded data;
+    DecodePlan plan;
 };
 
 /// Where a field of a sample goes.
@@ -53,6 +60,24 @@ ImageSize size_of(const ImageInfo& info) { return {info.shape.height, info.shape
 
 /// Positions inside a file, and inside an image, are 32-bit numbers on an accelerator.
 constexpr std::uint64_t kMostForDevice = 0x7fffffff;
+
+constexpr std::size_t kFieldAlignment = 64;
+
+std::size_t aligned_up(std::size_t bytes) { return (bytes + kFieldAlignment - 1) / kFieldAlignment * kFieldAlignment; }
+
+PixelShape without_colours(PixelShape shape) {
+    shape.channels = 1;
+    return shape;
+}
+
+// The part of some pixels that lies in a region.
+ConstImageView cropped(const std::uint8_t* pixels, PixelShape whole, const Region& region) {
+    PixelShape shape = whole;
+    shape.height = region.height;
+    shape.width = region.width;
+    const std::size_t pixel_bytes = std::size_t{whole.channels} * whole.sample_bytes;
+    return {pixels + region.y * whole.row_bytes() + region.x * pixel_bytes, whole.row_bytes(), shape};
+}
 
 // The largest scale up to `most` that the codec decodes at.
 std::uint32_t best_scale(const Codec& codec, std::uint32_t most) {
@@ -95,7 +120,14 @@ void SampleDecoder::decode_fields(Batch& batch, std::size_t position, const Samp
                                   DecoderScratch& scratch) {
     const BatchWish& wish = batch.wish();
     const std::uint64_t id = wish.ids[position];
-    const Encoded picture = picture_of(id, wish.fidelity, bytes, scratch);
+    const auto field = [&](std::size_t index) -> Encoded {
+        if (!bytes.kept.empty()) {
+            const KeptField& kept = bytes.kept[index];
+            return {kept.data, kept.codec, false, table_.fields[index].is_mask, kept.shape};
+        }
+        return index == 0 ? picture_of(id, wish.fidelity, bytes, scratch) : encoded(table_.fields[index], id, bytes);
+    };
+    const Encoded picture = field(0);
     const ImageInfo info = info_of(picture);
     const Draw draw = program_.draw(size_of(info), {wish.seed, wish.epoch, id});
     if (hands_over(picture, info)) {
@@ -104,7 +136,7 @@ void SampleDecoder::decode_fields(Batch& batch, std::size_t position, const Samp
         decode_field(picture, draw, {batch.field(0), position}, scratch);
     }
     for (std::size_t index = 1; index < table_.fields.size(); ++index) {
-        const Encoded mask = encoded(table_.fields[index], id, bytes);
+        const Encoded mask = field(index);
         if (size_of(info_of(mask)) != draw.source) {
             throw Error(ErrorCode::corrupt, "a mask has another size than its image", "sample " + std::to_string(id),
                         "repair the source and build it again");
@@ -115,14 +147,20 @@ void SampleDecoder::decode_fields(Batch& batch, std::size_t position, const Samp
 }
 
 ImageInfo SampleDecoder::info_of(const Encoded& data) const {
+    if (data.codec == nullptr) {
+        ImageInfo info;
+        info.shape = data.shape;
+        return info;
+    }
     return inspect_image(*data.codec, data.data, options_.max_pixels);
 }
 
 // What cannot become a result is told here, by the policy for bad samples, and never gets to the accelerator.
 bool SampleDecoder::hands_over(const Encoded& picture, const ImageInfo& info) const {
+    if (!options_.encoded || picture.codec == nullptr) return false;
     const std::string_view codec = picture.codec->name();
     const std::uint64_t samples = info.shape.pixels() * info.shape.channels;
-    if (!options_.encoded || (codec != "weir" && codec != "l3")) return false;
+    if (codec != "weir" && codec != "l3") return false;
     if (std::max<std::uint64_t>(picture.data.size(), samples) > kMostForDevice) return false;
     PixelShape shape = info.shape;
     if (options_.channels == Channels::grey && shape.channels >= 3) shape.channels = 1;
@@ -223,6 +261,7 @@ Slot SampleDecoder::slot_for(const Encoded& data, const Draw& draw, PixelShape d
 
 void SampleDecoder::decode_field(const Encoded& data, const Draw& draw, const Target& target,
                                  DecoderScratch& scratch) const {
+    if (data.codec == nullptr) return place_pixels(data, draw, target, scratch);
     const TransformProgram& program = data.is_mask ? mask_program_ : program_;
     const bool may_shrink = options_.approximate && !data.is_mask;
     const std::uint32_t scale = may_shrink ? best_scale(*data.codec, program.max_scale(draw)) : 1;
@@ -236,8 +275,7 @@ void SampleDecoder::decode_field(const Encoded& data, const Draw& draw, const Ta
         return;
     }
     const bool greys = slot.channels == 1 && plan.shape.channels >= 3;
-    PixelShape grey = plan.shape;
-    grey.channels = 1;
+    const PixelShape grey = without_colours(plan.shape);
     std::uint8_t* room = scratch.pixels.room(plan.shape.bytes() + (greys ? grey.bytes() : 0),
                                              beside + program.working_bytes(draw, plan.shape));
     ImageView pixels{room, plan.shape.row_bytes(), plan.shape};
@@ -248,6 +286,109 @@ void SampleDecoder::decode_field(const Encoded& data, const Draw& draw, const Ta
         pixels = converted;
     }
     program.apply(pixels, draw, slot, scratch.transform, scale);
+}
+
+// As `decode_field`, of pixels that are there already: nothing is copied before it is transformed.
+void SampleDecoder::place_pixels(const Encoded& data, const Draw& draw, const Target& target,
+                                 DecoderScratch& scratch) const {
+    const TransformProgram& program = data.is_mask ? mask_program_ : program_;
+    ConstImageView pixels = cropped(data.data.data(), data.shape, program.region(draw));
+    const Slot slot = slot_for(data, draw, pixels.shape, target);
+    if (program.copies(draw, pixels.shape, slot)) {
+        auto* out = static_cast<std::uint8_t*>(slot.data);
+        const std::size_t row_bytes = pixels.shape.row_bytes();
+        for (std::uint32_t y = 0; y < pixels.shape.height; ++y)
+            std::memcpy(out + y * row_bytes, pixels.row(y), row_bytes);
+        return;
+    }
+    const bool greys = slot.channels == 1 && pixels.shape.channels >= 3;
+    const PixelShape grey = without_colours(pixels.shape);
+    std::uint8_t* room =
+        scratch.pixels.room(greys ? grey.bytes() : 1, kThreadBytes + program.working_bytes(draw, pixels.shape));
+    if (greys) {
+        const ImageView converted{room, grey.row_bytes(), grey};
+        to_grey(pixels, converted);
+        pixels = converted;
+    }
+    program.apply(pixels, draw, slot, scratch.transform);
+}
+
+std::shared_ptr<const OwnSample> SampleDecoder::recode(std::uint64_t id, const SampleBytes& bytes,
+                                                       const std::shared_ptr<MemoryGauge>& gauge,
+                                                       DecoderScratch& scratch) const {
+    const std::size_t room = table_.kept.room[id];
+    const Extent record = record_extent(table_, id);
+    try {
+        const std::vector<Whole> fields = plan_whole(id, bytes);
+        const bool is_weir = table_.kept_as(id) == KeptAs::weir;
+        return is_weir ? as_weir(fields, room, record, gauge, scratch)
+                       : as_pixels(fields, room, record, gauge, scratch);
+    } catch (const Error&) {
+        return nullptr;  // what is wrong with the sample, if it matters to the batch, is told by decoding it as it is
+    } catch (const std::bad_alloc&) {
+        return nullptr;
+    }
+}
+
+std::vector<SampleDecoder::Whole> SampleDecoder::plan_whole(std::uint64_t id, const SampleBytes& bytes) const {
+    std::vector<Whole> fields;
+    for (const FieldColumns& field : table_.fields) {
+        const Encoded data = encoded(field, id, bytes);
+        DecodeOptions wishes;
+        wishes.palette_indices = data.is_mask;
+        wishes.verify = data.verify;
+        wishes.max_pixels = options_.max_pixels;
+        fields.push_back({data, plan_decode(*data.codec, data.data, wishes)});
+    }
+    return fields;
+}
+
+std::shared_ptr<const OwnSample> SampleDecoder::as_pixels(const std::vector<Whole>& fields, std::size_t room,
+                                                          const Extent& record,
+                                                          const std::shared_ptr<MemoryGauge>& gauge,
+                                                          DecoderScratch& scratch) {
+    std::size_t total = 0;
+    for (const Whole& field : fields) total += aligned_up(field.plan.shape.bytes());
+    if (total > room) return nullptr;
+    ByteBuffer content(total + kSamplePadding);
+    std::vector<KeptField> kept;
+    std::uint8_t* pixels = content.data();
+    for (const auto& [data, plan] : fields) {
+        (void)scratch.pixels.room(1, data.codec->working_bytes(plan.info) + kThreadBytes);
+        decode_image(*data.codec, data.data, plan, {pixels, plan.shape.row_bytes(), plan.shape});
+        kept.push_back({{pixels, plan.shape.bytes()}, nullptr, plan.shape});
+        pixels += aligned_up(plan.shape.bytes());
+    }
+    return std::make_shared<const OwnSample>(std::move(content), record, std::move(kept), gauge);
+}
+
+std::shared_ptr<const OwnSample> SampleDecoder::as_weir(const std::vector<Whole>& fields, std::size_t room,
+                                                        const Extent& record, const std::shared_ptr<MemoryGauge>& gauge,
+                                                        DecoderScratch& scratch) {
+    static const Codec& weir = *find_codec("weir");
+    static const Parameters fast(std::vector<std::pair<std::string, std::string>>{{"variant", "fast"}});
+    std::vector<ByteBuffer> coded;
+    std::size_t total = 0;
+    for (const auto& [data, plan] : fields) {
+        // What the encoder writes may be larger than pixels by a tenth, and grows by half at a time.
+        const std::size_t written = 2 * (total + plan.shape.bytes());
+        const std::size_t beside = data.codec->working_bytes(plan.info) + kThreadBytes + written;
+        std::uint8_t* out = scratch.pixels.room(plan.shape.bytes(), beside);
+        const ImageView pixels{out, plan.shape.row_bytes(), plan.shape};
+        decode_image(*data.codec, data.data, plan, pixels);
+        coded.push_back(weir.encode(pixels, fast));
+        total += aligned_up(coded.back().size());
+        if (total > room) return nullptr;
+    }
+    ByteBuffer content(total + kSamplePadding);
+    std::vector<KeptField> kept;
+    std::size_t begin = 0;
+    for (std::size_t i = 0; i < coded.size(); ++i) {
+        std::memcpy(content.data() + begin, coded[i].data(), coded[i].size());
+        kept.push_back({{content.data() + begin, coded[i].size()}, &weir, fields[i].plan.shape});
+        begin += aligned_up(coded[i].size());
+    }
+    return std::make_shared<const OwnSample>(std::move(content), record, std::move(kept), gauge);
 }
 
 }  // namespace penstock

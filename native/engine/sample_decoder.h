@@ -10,6 +10,7 @@
 #include "codecs/decode.h"
 #include "engine/batch.h"
 #include "engine/fetch.h"
+#include "engine/own_sample.h"
 #include "engine/sample_table.h"
 #include "engine/scratch.h"
 #include "pixels/program.h"
@@ -48,9 +49,16 @@ class SampleDecoder {
     /// Fills the sample's slots. Throws what is wrong with it, with the file in `where`.
     void decode(Batch& batch, std::size_t position, const SampleBytes& bytes, DecoderScratch& scratch);
 
+    /// A sample as the table says that it stays in memory: all its fields decoded whole, or encoded anew. Null if that
+    /// fails, or would take more than its room: the sample may well decode as it is.
+    [[nodiscard]] std::shared_ptr<const OwnSample> recode(std::uint64_t id, const SampleBytes& bytes,
+                                                          const std::shared_ptr<MemoryGauge>& gauge,
+                                                          DecoderScratch& scratch) const;
+
   private:
     struct Encoded;
     struct Target;
+    struct Whole;
 
     void decode_fields(Batch& batch, std::size_t position, const SampleBytes& bytes, DecoderScratch& scratch);
     [[nodiscard]] Encoded encoded(const FieldColumns& field, std::uint64_t id, const SampleBytes& bytes) const;
@@ -62,6 +70,16 @@ class SampleDecoder {
     void decode_field(const Encoded& data, const Draw& draw, const Target& target, DecoderScratch& scratch) const;
     [[nodiscard]] DecodePlan plan_field(const Encoded& data, const Draw& draw, std::uint32_t scale) const;
     [[nodiscard]] Slot slot_for(const Encoded& data, const Draw& draw, PixelShape decoded, const Target& target) const;
+    void place_pixels(const Encoded& data, const Draw& draw, const Target& target, DecoderScratch& scratch) const;
+    [[nodiscard]] std::vector<Whole> plan_whole(std::uint64_t id, const SampleBytes& bytes) const;
+    [[nodiscard]] static std::shared_ptr<const OwnSample> as_pixels(const std::vector<Whole>& fields, std::size_t room,
+                                                                    const Extent& record,
+                                                                    const std::shared_ptr<MemoryGauge>& gauge,
+                                                                    DecoderScratch& scratch);
+    [[nodiscard]] static std::shared_ptr<const OwnSample> as_weir(const std::vector<Whole>& fields, std::size_t room,
+                                                                  const Extent& record,
+                                                                  const std::shared_ptr<MemoryGauge>& gauge,
+                                                                  DecoderScratch& scratch);
     [[nodiscard]] bool must_verify(std::uint64_t id) const noexcept;
     void set_verified(std::uint64_t id) noexcept;
 

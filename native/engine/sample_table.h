@@ -41,13 +41,26 @@ struct BlockColumns {
     std::vector<std::vector<std::uint32_t>> scans;  ///< by codec's number: scans that so many pieces have, ascending
 };
 
+/// What a sample that stays in memory is there.
+enum class KeptAs : std::uint8_t { encoded = 0, pixels = 1, weir = 2 };
+
+/// How samples stay in memory. Both empty: encoded, as they were read.
+struct KeptColumns {
+    std::span<const std::uint8_t> form;   ///< a `KeptAs`
+    std::span<const std::uint64_t> room;  ///< bytes that were planned for it, never exceeded; unused where encoded
+};
+
 struct SampleTable {
     std::uint64_t num_samples = 0;
     FileNames files;
     std::vector<const Codec*> codecs;
     std::vector<FieldColumns> fields;  ///< the picture first
     BlockColumns blocks;
+    KeptColumns kept;
 
+    [[nodiscard]] KeptAs kept_as(std::uint64_t id) const noexcept {
+        return kept.form.empty() ? KeptAs::encoded : static_cast<KeptAs>(kept.form[id]);
+    }
     [[nodiscard]] bool is_in_block(std::uint64_t id) const noexcept {
         return !blocks.of_sample.empty() && blocks.of_sample[id] != BlockColumns::kNone;
     }

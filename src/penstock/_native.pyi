@@ -402,6 +402,11 @@ class SampleTable:
 
     def set_blocks(self, of_sample: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], edge_begin: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], edges: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], scans: Sequence[Sequence[int]]) -> None: ...
 
+    def set_kept(self, form: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], room: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
+        """
+        What each sample stays in memory as (0 encoded, 1 pixels, 2 weir:fast), and the bytes it may take there. For pipelines that are made later.
+        """
+
 class Pipeline:
     def __init__(self, table: SampleTable, program: TransformProgram, options: PipelineOptions) -> None: ...
 
@@ -414,6 +419,11 @@ class Pipeline:
     def num_failed(self) -> int: ...
 
     def retain_cache(self, arg: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], /) -> None: ...
+
+    def kept_bytes(self, ids: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> list[int]:
+        """
+        What memory holds of each of these samples; 0 of those that are not there.
+        """
 
     def clear_cache(self) -> None: ...
 

@@ -48,6 +48,7 @@ def _arguments(options: LoaderBenchOptions) -> list[str]:
         "--threads": options.threads,
         "--memory": options.memory,
         "--cache": options.cache,
+        "--cached": options.cached,
         "--decode": options.decode,
         "--epochs": options.epochs,
         "--max-seconds": options.max_seconds,

@@ -31,6 +31,8 @@ class LoaderBenchOptions:
     window: str | int | None = None
     cache_bytes: int = 0
     """For the loader's own cache, beside what it needs to work; 0 leaves it to `memory`."""
+    cached: str = "encoded"
+    """What samples are while they stay in memory."""
 
     def __post_init__(self) -> None:
         named(self.transform)
@@ -102,6 +104,7 @@ def bench_loader(
         threads=options.threads,
         memory=memory_for(path, options),
         cache=options.cache,
+        cached=options.cached,
         window=options.window,
         decode=options.decode,
         on_progress=on_progress,

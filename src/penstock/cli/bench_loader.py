@@ -32,6 +32,12 @@ CacheOption = Annotated[
     str | None,
     typer.Option("--cache", metavar="NAME", help="rolling, pinned: own memory; system: the page cache; none: past it."),
 ]
+CachedOption = Annotated[
+    str,
+    typer.Option(
+        "--cached", metavar="FORM", help="What stays in memory: encoded, decoded (measures), pixels, weir:fast."
+    ),
+]
 CacheBytesOption = Annotated[
     int, typer.Option("--cache-bytes", min=0, metavar="N", help="Of the cache alone; 0: what --memory leaves.")
 ]
@@ -68,6 +74,7 @@ def loader(
     threads: ThreadsOption = 0,
     memory: MemoryOption = None,
     cache: CacheOption = None,
+    cached: CachedOption = "encoded",
     decode: DecodeOption = "exact",
     epochs: EpochsOption = 3,
     max_seconds: SecondsOption = None,
@@ -83,7 +90,7 @@ def loader(
     """
     out = Output(json=json)
     options = LoaderBenchOptions(
-        transform, batch_size, threads, memory, cache, decode, epochs, max_seconds, window, cache_bytes
+        transform, batch_size, threads, memory, cache, decode, epochs, max_seconds, window, cache_bytes, cached
     )
     if emulate:
         emulated = bench_under(path, options, parse_limits(emulate))
@@ -138,8 +145,16 @@ def _summary(found: LoaderBench) -> str:
     return (
         f"{rate.median:,.0f} images/s ± {rate.half_range:.0%}; bottleneck: {stats['bottleneck']}; "
         f"peak memory {bytes_text(stats['peak_memory_bytes'])}; cache: {stats['resources']['cache']}"
-        f"{_window_text(stats['window'])}"
+        f"{_cached_text(stats['cached'])}{_window_text(stats['window'])}"
     )
+
+
+def _cached_text(cached: dict[str, Any]) -> str:
+    """What each format stays in memory as, if anything was asked for."""
+    if cached["wanted"] == "encoded":
+        return ""
+    kept = ", ".join(f"{name} as {form}" for name, form in cached["formats"].items()) or "nothing"
+    return f"\nkept decoded ({cached['wanted']}): {kept}; {count_text(cached['num_decodes_saved'], 'decode')} saved"
 
 
 def _window_text(window: dict[str, Any] | None) -> str:

@@ -51,7 +51,7 @@ class Budget:
     open_bytes: int = 0
     """Encoded samples that wait in memory for their batches."""
     cache_bytes: int = 0
-    """Encoded samples that stay in memory between epochs."""
+    """Samples that stay in memory between epochs."""
 
     @property
     def idle_bytes(self) -> int:
@@ -119,10 +119,9 @@ def _grow(least: Budget, memory: int, demand: Demand, depth: int, most_read: int
     )
 
 
-def with_cache(budget: Budget, memory: int, mean_bytes: float, batch_size: int) -> Budget:
+def with_cache(budget: Budget, memory: int, mean_bytes: float, num_passing: int) -> Budget:
     """The budget with what is left of `memory` as a cache of samples of `mean_bytes`.
 
-    Batches under way keep samples before those before them have dropped theirs; that much is held back.
+    Batches under way keep samples before those before them have dropped theirs; `num_passing` of them are held back.
     """
-    under_way = int(budget.depth * batch_size * mean_bytes)
-    return replace(budget, cache_bytes=max(0, memory - budget.working_bytes - under_way))
+    return replace(budget, cache_bytes=max(0, memory - budget.working_bytes - int(num_passing * mean_bytes)))

@@ -23,6 +23,7 @@ from penstock.records.fidelity import stored_scans
 if TYPE_CHECKING:
     import pyarrow as pa
 
+FIELD_GRID = 64
 LOADED_ROLES = ("image", "mask", "depth")
 
 Codec = tuple[str, tuple[int, ...]]
@@ -61,6 +62,8 @@ def open_dataset(path: str | os.PathLike[str], fields: Sequence[str] | None = No
         lanes=dataset.manifest.lanes,
         window=_planned_window(dataset) or (None if blocks is None else blocks.window()),
         records=(locations[0].shard, locations[0].offset),
+        format_names=locations[0].formats,
+        pixel_sizes=np.sum([_decoded_bytes(found) for found in locations], axis=0),
         blocks=blocks,
     )
 
@@ -117,6 +120,12 @@ def _codec_of(format: str) -> Codec:
             code=100,
         )
     return name, stored_scans(format)
+
+
+def _decoded_bytes(found: Locations) -> npt.NDArray[np.int64]:
+    """Of one field, as memory keeps pixels: each image on a grid of its own."""
+    pixel_bytes = found.channels.astype(np.int64) * np.where(found.bits > 8, 2, 1)
+    return np.asarray(-(-found.width.astype(np.int64) * found.height * pixel_bytes // FIELD_GRID) * FIELD_GRID)
 
 
 def _pixel_bytes(found: Locations) -> npt.NDArray[np.int64]:

@@ -17,9 +17,11 @@ from penstock.load.budget import Budget, Demand, depth_for, plan_budget, with_ca
 from penstock.load.delivery import BatchDict, Delivery, EpochPart, Progress
 from penstock.load.failures import FailureLog
 from penstock.load.fidelity import FidelityLike, as_fidelity
+from penstock.load.kept import Kept, check_cached, plan_kept
 from penstock.load.liquid import check_liquid, open_liquid, order_of, passing_bytes, refuse_with_liquid
 from penstock.load.look import chosen_samples, look_at
 from penstock.load.options import OWN_CACHES, ErrorPolicy, ReadPolicy, check_count, take_foreign_keywords
+from penstock.load.probe import Bench
 from penstock.load.process import FORKED, explained, refuse_worker
 from penstock.load.resources import choose_resources
 from penstock.load.rest import Rest, stack
@@ -29,6 +31,7 @@ from penstock.load.stats import stats_of
 from penstock.load.windows import WindowLike, as_window, open_bytes, window_stats
 from penstock.order import MOST_LANES, WINDOW_LANES, Batches, LiquidOrder, Order, Share, State, Window
 from penstock.order.caches import Cache, LiquidCache, Traffic, open_cache
+from penstock.order.forms import Room
 from penstock.transforms import split as split_transforms
 from penstock.transforms.apply import Transforms
 from penstock.types import OnProgress, no_progress
@@ -73,6 +76,7 @@ class Loader:
         drop_last: bool = False,
         threads: int = 0,
         cache: str | None = None,
+        cached: str = "encoded",
         window: WindowLike = None,
         fidelity: FidelityLike = None,
         decode: str = "exact",
@@ -116,12 +120,15 @@ class Loader:
         self._batches(0)  # refuses ranks that would get no sample
         self._chain = split_transforms(transform)
         dataset_bytes = int(self._samples.sizes[self._order.selection].sum())
-        self._resources = choose_resources(memory, threads, cache, dataset_bytes)
+        keeps_decoded = cached != "encoded"
+        self._resources = choose_resources(memory, threads, cache, dataset_bytes, keeps_decoded=keeps_decoded)
         self._policy = ReadPolicy(self._resources.cache, verify, decode, channels, layout)
         self._rest = Rest(self._chain.rest, self._resources.threads) if self._chain.rest else None
         if self._policy.cache == "liquid":
             refuse_with_liquid(self._order, drop_last=drop_last)
             self._order.places = self._samples.places
+        self._kept = Kept(cached)
+        self._kept = self._plan_kept(cached)
         self._budget = self._share_out()
         self._pipeline = self._open_pipeline()
 
@@ -242,6 +249,7 @@ class Loader:
         found["window"] = self._window_stats()
         found["reading"] = self._reading
         found["fidelity"] = self.fidelity
+        found["cached"] = self._kept.as_stats(native)
         found["resources"] = asdict(self._resources)
         return found
 
@@ -300,12 +308,13 @@ class Loader:
 
     def _cache_at(self, fidelity: int | None) -> Cache:
         """A cache for samples of this fidelity. What is in memory stays: raising it reads only what is missing."""
-        sizes = self._samples.sizes_at(fidelity)
+        read_sizes = self._samples.sizes_at(fidelity)
+        sizes = read_sizes if self._kept.sizes is None else self._kept.sizes
         resident = None if self._cache is None else self._cache.resident
         if resident is not None and self._held is not None:
             sizes = np.where(resident, np.maximum(sizes, self._held), sizes)
         self._held = sizes
-        cache = open_cache(self._policy.cache, self._share(), sizes, self._budget.cache_bytes)
+        cache = open_cache(self._policy.cache, self._share(), sizes, self._budget.cache_bytes, read_sizes)
         if resident is not None:
             cache.carry(resident)
         return cache
@@ -354,6 +363,29 @@ class Loader:
     def _share(self) -> Share:
         return Share(self._order, self.batch_size, self.rank, self.world_size, self.drop_last)
 
+    def _plan_kept(self, cached: str) -> Kept:
+        """What samples are while they stay in memory; measures, unless they stay as they are."""
+        check_cached(cached, self._samples, self._policy, takes_encoded=self._takes_encoded)
+        if cached == "encoded" or self._resources.memory_bytes == 0:
+            return Kept(cached)
+        try:
+            self._kept = Kept.at_most(cached, self._samples)
+            budget, may_encode = self._share_out(), True
+        except ArgumentError:
+            if cached != "decoded":
+                raise
+            self._kept = Kept(cached)
+            budget, may_encode = self._share_out(), False
+        free_bytes = self._resources.memory_bytes - budget.working_bytes
+        stays = self._policy.cache == "pinned"
+        room = Room(self._resources.threads, free_bytes, self._num_passing(budget.depth), stays=stays)
+        bench = Bench(self._chain.program(), self._policy, self.batch_size, budget, free_bytes)
+        return plan_kept(cached, self._samples, self._share(), room, bench, may_encode=may_encode)
+
+    def _num_passing(self, depth: int) -> int:
+        """How many samples of the batches under way may come into memory before others leave it."""
+        return int(depth * self.batch_size * self._kept.passing_share(self._policy.cache, self._order))
+
     def _share_out(self) -> Budget:
         samples, given = self._samples, self._resources.memory_bytes
         sizes = samples.sizes_at(self._fidelity.most())
@@ -363,12 +395,13 @@ class Loader:
             self._sample_bytes(),
             samples.largest_read_bytes,
             samples.largest_pixel_bytes,
-            samples.working_bytes + self._between_bytes(),
+            samples.working_bytes + self._between_bytes() + self._kept.scratch_bytes(samples),
             self._open_bytes(sizes),
         )
         budget = plan_budget(demand, given)
         if self._policy.cache in OWN_CACHES:
-            budget = with_cache(budget, given, float(sizes.mean()), self.batch_size)
+            kept = sizes if self._kept.sizes is None else self._kept.sizes[self._order.selection]
+            budget = with_cache(budget, given, float(kept.mean()), self._num_passing(budget.depth))
         return budget
 
     def _open_bytes(self, sizes: npt.NDArray[np.int64]) -> int:

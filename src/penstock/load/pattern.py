@@ -35,14 +35,18 @@ class Measured:
 
 def measure_pattern(samples: Samples) -> Measured | None:
     """How to read these samples from the disk they are on; None for files, which are read by name, and tiny shards."""
-    if samples.records is None:
-        return None
-    shards = [Path(samples.place, name) for name in Dataset(samples.place).locations("image").shard_files]
-    shard = max(shards, key=lambda path: path.stat().st_size)
-    disk = measure_shard(shard)
+    disk = measure_disk(samples)
     if disk is None:
         return None
     return Measured(disk, choose_window(disk, float(samples.sizes.mean()), len(samples)))
+
+
+def measure_disk(samples: Samples) -> DiskRates | None:
+    """Rates of the disk that the samples are on, by their largest shard; None for files, and for tiny shards."""
+    if samples.records is None:
+        return None
+    shards = [Path(samples.place, name) for name in Dataset(samples.place).locations("image").shard_files]
+    return measure_shard(max(shards, key=lambda path: path.stat().st_size))
 
 
 def measure_shard(shard: Path) -> DiskRates | None:

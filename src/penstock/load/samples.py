@@ -51,6 +51,10 @@ class Samples:
     """What the dataset's plan asks for."""
     records: tuple[npt.NDArray[np.integer], npt.NDArray[np.integer]] | None = None
     """(shard, offset) of each sample; None if samples are files, which are read by name."""
+    format_names: tuple[str, ...] = ()
+    """By the numbers in `formats`; empty if content decides, file by file."""
+    pixel_sizes: npt.NDArray[np.int64] | None = None
+    """Bytes of each sample's images once they are decoded, as the index knows them; None if only headers will tell."""
     blocks: Blocks | None = None
     """Where samples are read together, at one fidelity or another."""
     unloadable: Mapping[int, str] = field(default_factory=dict)

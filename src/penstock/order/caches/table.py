@@ -17,10 +17,17 @@ from penstock.order.share import Share
 CACHES = ("rolling", "pinned", "liquid", "system", "none")
 
 
-def open_cache(name: str, share: Share, sizes: npt.NDArray[np.integer], capacity_bytes: int) -> Cache:
+def open_cache(
+    name: str,
+    share: Share,
+    sizes: npt.NDArray[np.integer],
+    capacity_bytes: int,
+    read_sizes: npt.NDArray[np.integer] | None = None,
+) -> Cache:
     """The cache of one rank.
 
     `sizes` has the bytes that each sample of the dataset takes in memory; `capacity_bytes` is never exceeded.
+    `read_sizes` has what it takes while it waits for its batch, where a window reads it before: `sizes` if absent.
 
     >>> from penstock.order import Order
     >>> share = Share(Order(np.zeros(6400, np.uint8), seed=1), batch_size=64)
@@ -37,7 +44,7 @@ def open_cache(name: str, share: Share, sizes: npt.NDArray[np.integer], capacity
         raise ArgumentError(f"a capacity of {capacity_bytes} bytes", fix="give 0 or more", code=100)
     cache = _open(name, share, sizes, capacity_bytes)
     if share.order.reads_runs and name != "liquid":
-        return WindowedCache(cache, share.order.run_of_sample(len(sizes)), sizes)
+        return WindowedCache(cache, share.order.run_of_sample(len(sizes)), sizes if read_sizes is None else read_sizes)
     return cache
 
 

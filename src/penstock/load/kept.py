@@ -1,0 +1,239 @@
+"""`cached`: what samples are while they stay in memory, measured or as asked for, and the memory that takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from penstock.codecs import parse_format
+from penstock.errors import ArgumentError
+from penstock.load.options import OWN_CACHES, ReadPolicy, check_choice
+from penstock.load.pattern import measure_disk
+from penstock.load.probe import FORM_NUMBERS, Bench, Probe, Trial
+from penstock.load.samples import Ids, Samples
+from penstock.order import Order, Share
+from penstock.order.forms import ENCODED, Form, Room, Source, choose_forms, outlook
+
+DECODED = "decoded"
+PIXELS, WEIR = "pixels", "weir:fast"
+CHOICES = (ENCODED, DECODED, PIXELS, WEIR)
+UNPACKED = ("raw", "bmp", "pnm")  # pixels already
+MARGIN = 1.05  # over the least compressible sample that was measured
+WEIR_SCRATCH = 2  # times the pixels of a sample: what its encoder writes, and how that grows
+Sizes = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What is kept, of each format and of each sample. `Kept()` is what memory holds without further ado."""
+
+    wanted: str = ENCODED
+    chosen: Mapping[str, str] = field(default_factory=dict)
+    """By format."""
+    forms: npt.NDArray[np.uint8] | None = None
+    """By sample, as the native table has them; None if all are encoded."""
+    sizes: Sizes | None = None
+    """Bytes that each sample may take in memory; None if all are encoded."""
+    measured: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def at_most(cls, cached: str, samples: Samples) -> Kept:
+        """Before anything is measured: what may be chosen that takes most memory to make."""
+        if cached not in (DECODED, WEIR):
+            return cls(cached)
+        return cls(cached, forms=np.full(samples.num_samples, FORM_NUMBERS[WEIR], np.uint8))
+
+    def passing_share(self, cache: str, order: Order) -> float:
+        """Of the samples of batches under way: how many come into memory before others leave it, at most.
+
+        What is pinned makes room for nothing. Where a share x of every batch is kept, a part 1 - x of that is new:
+        never more than a quarter of a batch, on average, and half of one leaves room for batches that have more.
+        Encoded samples are small, and room is held back for all of them.
+        """
+        if self.wanted == ENCODED or order.reads_runs:
+            return 1.0
+        return 0.0 if cache == "pinned" else 0.5
+
+    def scratch_bytes(self, samples: Samples) -> int:
+        """What a thread takes to make a sample what it stays as, beside what decoding it takes."""
+        if self.forms is None or samples.pixel_sizes is None or not (self.forms == FORM_NUMBERS[WEIR]).any():
+            return 0
+        return WEIR_SCRATCH * int(samples.pixel_sizes.max())
+
+    def as_stats(self, native: Mapping[str, Any]) -> dict[str, Any]:
+        """For `Loader.stats()`."""
+        return {
+            "wanted": self.wanted,
+            "formats": dict(self.chosen),
+            "num_recoded": native["num_recoded"],
+            "num_decodes_saved": native["num_decodes_saved"],
+            "num_unfit": native["num_unfit"],
+            **({"measured": dict(self.measured)} if self.measured else {}),
+        }
+
+
+def check_cached(cached: str, samples: Samples, policy: ReadPolicy, *, takes_encoded: bool) -> None:
+    """Refuse a word that is none, and what would change batches or has no sense beside another form than encoded."""
+    check_choice("cached", cached, CHOICES)
+    if cached == ENCODED:
+        return
+    for is_wrong, what, fix in (
+        (policy.cache == "liquid", "the order of the liquid cache depends on what memory holds", 'use cache="rolling"'),
+        (policy.cache not in OWN_CACHES, f'cache="{policy.cache}" keeps no samples', 'use cache="rolling" or "pinned"'),
+        (
+            policy.decode == "approximate",
+            "approximate decoding takes less than the whole image",
+            'use decode="exact", or leave cached out',
+        ),
+        (takes_encoded, "images are decoded on the device", "leave cached out"),
+        (
+            samples.blocks is not None,
+            "images in blocks (pjpeg) stay as the scans that their fidelity needs",
+            "leave cached out, or build the dataset in another format",
+        ),
+        (
+            samples.pixel_sizes is None,
+            "nobody knows the sizes of a plain folder's images, so memory for their pixels cannot be planned",
+            "build a dataset of it: `penstock build FOLDER DATASET` keeps the files as they are",
+        ),
+    ):
+        if is_wrong:
+            raise ArgumentError(f"cached={cached!r} cannot be: {what}", where="cached", fix=fix, code=100)
+
+
+def plan_kept(cached: str, samples: Samples, share: Share, room: Room, bench: Bench, *, may_encode: bool) -> Kept:
+    """What each format is kept as, and each sample's room; `cached` was checked, and is not "encoded".
+
+    `may_encode` says whether there is the memory that encoding takes.
+    """
+    selection = share.order.selection
+    numbers = samples.formats[selection]
+    formats = {samples.format_names[number]: selection[numbers == number] for number in np.unique(numbers).tolist()}
+    candidates = {name: _candidates(name, cached, may_encode=may_encode) for name in formats}
+    probe = Probe(samples, formats, bench)
+    tried = {form: probe.try_form(form) for form in _tried(cached, candidates)}
+    sizes = {
+        form: {name: _rooms(samples, trials[name], form) if name in trials else samples.sizes for name in formats}
+        for form, trials in tried.items()
+    }
+    if cached == DECODED:
+        sources = _sources(samples, formats, candidates, tried, sizes, share.world_size)
+        chosen = choose_forms(sources, room)
+        measured = _measured(sources, chosen, room)
+    else:
+        possible = {name: [form for form in forms if name in tried.get(form, {})] for name, forms in candidates.items()}
+        chosen = {name: forms[-1] if forms else ENCODED for name, forms in possible.items()}
+        measured = {}
+    return _planned(cached, samples, formats, chosen, sizes, measured)
+
+
+def _candidates(format: str, cached: str, *, may_encode: bool) -> list[str]:
+    """What samples of a format may be kept as; those that are pixels, or Weir, already, need not become so."""
+    wanted = [cached] if cached != DECODED else [PIXELS, WEIR] if may_encode else [PIXELS]
+    codec = parse_format(format).codec
+    if cached == DECODED and codec in UNPACKED:
+        wanted = []
+    return [ENCODED, *(form for form in wanted if form != format)]
+
+
+def _tried(cached: str, candidates: Mapping[str, list[str]]) -> list[str]:
+    forms = list(dict.fromkeys(form for some in candidates.values() for form in some))
+    return forms if cached == DECODED else [form for form in forms if form != ENCODED or len(forms) == 1]
+
+
+def _rooms(samples: Samples, trial: Trial, form: str) -> Sizes:
+    """What each sample of the dataset may take, had it been encoded like those that were tried.
+
+    Pixels take what the index says (of masks, which it does not know so well, what was found). What Weir takes is told
+    by the pixels, or by the encoded bytes, whichever told it better of those that were tried.
+    """
+    assert samples.pixel_sizes is not None
+    if form == ENCODED:
+        return samples.sizes
+    is_there = trial.held_bytes > 0
+    if not is_there.any():  # there is no memory for a single one
+        return samples.pixel_sizes
+    held, ids = trial.held_bytes[is_there], trial.ids[is_there]
+    by_pixels = held / samples.pixel_sizes[ids]
+    if form == PIXELS:
+        return _times(samples.pixel_sizes, by_pixels.max())
+    by_bytes = held / samples.sizes[ids]
+    tells_more = by_bytes.max() / by_bytes.mean() < by_pixels.max() / by_pixels.mean()
+    told, ratio = (samples.sizes, by_bytes.max()) if tells_more else (samples.pixel_sizes, by_pixels.max())
+    return _times(told, ratio * MARGIN)
+
+
+def _times(sizes: Sizes, factor: float) -> Sizes:
+    return np.asarray(np.ceil(sizes * factor), np.int64)
+
+
+def _sources(
+    samples: Samples,
+    formats: Mapping[str, Ids],
+    candidates: Mapping[str, list[str]],
+    tried: Mapping[str, Mapping[str, Trial]],
+    sizes: Mapping[str, Mapping[str, Sizes]],
+    world_size: int,
+) -> dict[str, Source]:
+    """The samples of one rank; every rank has as many of each format."""
+    disk = measure_disk(samples)
+    sources = {}
+    for name, ids in formats.items():
+        forms = {
+            form: Form(
+                float(sizes[form][name][ids].mean()), tried[form][name].hit_seconds, tried[form][name].enter_seconds
+            )
+            for form in candidates[name]
+            if name in tried[form]
+        }
+        record_bytes = float(samples.sizes[ids].mean())
+        read_seconds = 0.0 if disk is None else 1 / disk.records_per_second(record_bytes)
+        if ENCODED in forms:
+            sources[name] = Source(len(ids) / world_size, read_seconds, forms)
+    return sources
+
+
+def _measured(sources: Mapping[str, Source], chosen: Mapping[str, str], room: Room) -> dict[str, Any]:
+    """What the choice was made of: costs by format and form, and what was expected of each choice."""
+    plain = outlook(sources, dict.fromkeys(sources, ENCODED), room)
+    found = outlook(sources, chosen, room)
+    return {
+        "formats": {
+            name: {
+                "read_seconds": source.read_seconds,
+                "forms": {
+                    form: {"bytes": cost.bytes, "hit_seconds": cost.hit_seconds, "enter_seconds": cost.enter_seconds}
+                    for form, cost in source.forms.items()
+                },
+            }
+            for name, source in sources.items()
+        },
+        "expected_share": found.share,
+        "expected_seconds": found.seconds,
+        "expected_share_encoded": plain.share,
+        "expected_seconds_encoded": plain.seconds,
+    }
+
+
+def _planned(
+    cached: str,
+    samples: Samples,
+    formats: Mapping[str, Ids],
+    chosen: dict[str, str],
+    sizes: Mapping[str, Mapping[str, Sizes]],
+    measured: Mapping[str, Any],
+) -> Kept:
+    chosen = {name: chosen.get(name, ENCODED) for name in formats}
+    forms, rooms = np.zeros(samples.num_samples, np.uint8), samples.sizes.copy()
+    for name, ids in formats.items():
+        if chosen[name] != ENCODED:
+            forms[ids] = FORM_NUMBERS[chosen[name]]
+            rooms[ids] = sizes[chosen[name]][name][ids]
+    samples.table.set_kept(forms, rooms.astype(np.uint64))
+    if not forms.any():
+        return Kept(cached, chosen, measured=measured)
+    return Kept(cached, chosen, forms, rooms, measured)

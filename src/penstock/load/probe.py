@@ -1,0 +1,110 @@
+"""What samples cost in one form or another, measured in a pipeline like the loader's own, on a few of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from penstock import _native
+from penstock.load.budget import MIB, Budget
+from penstock.load.options import ReadPolicy
+from penstock.load.samples import Ids, Samples
+
+FORM_NUMBERS = {"encoded": 0, "pixels": 1, "weir:fast": 2}
+"""As the native table has them."""
+MOST_PIXEL_BYTES = 48 * MIB  # of all samples of a format together
+MOST_SAMPLES = 32
+ROOM = 2  # times the pixels is more than any form takes: what is measured shall not be bounded by what is assumed
+LEAST_ROOM = 65536
+REPEATS = 3
+KEEP = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What some samples of one format cost in one form."""
+
+    ids: Ids
+    """Those that could be had."""
+    held_bytes: npt.NDArray[np.int64]
+    hit_seconds: float
+    """Of one sample and one core, decoding and transforms."""
+    enter_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """What is tried with: as the loader will, in the memory that it has."""
+
+    program: _native.TransformProgram
+    policy: ReadPolicy
+    batch_size: int
+    budget: Budget
+    free_bytes: int
+    """For samples that stay."""
+
+
+class Probe:
+    """Tries forms on a few samples of each format; `samples.table` is left as the last trial had it."""
+
+    def __init__(self, samples: Samples, formats: Mapping[str, Ids], bench: Bench) -> None:
+        assert samples.pixel_sizes is not None, "of a dataset"
+        self._samples = samples
+        self._bench = bench
+        self._rooms = (ROOM * samples.pixel_sizes + LEAST_ROOM).astype(np.uint64)
+        most_bytes = min(MOST_PIXEL_BYTES, bench.free_bytes // (2 * ROOM))
+        self._ids = {name: some(ids, samples.pixel_sizes, most_bytes) for name, ids in formats.items()}
+
+    def try_form(self, form: str) -> dict[str, Trial]:
+        """Costs by format; formats none of whose samples could be had are left out."""
+        forms = np.full(self._samples.num_samples, FORM_NUMBERS[form], np.uint8)
+        self._samples.table.set_kept(forms, self._rooms)
+        pipeline = _native.Pipeline(self._samples.table, self._bench.program, self._options())
+        try:
+            found = {name: self._try(pipeline, ids) for name, ids in self._ids.items()}
+        finally:
+            pipeline.close()
+        return {name: trial for name, trial in found.items() if trial is not None}
+
+    def _options(self) -> _native.PipelineOptions:
+        budget, options = self._bench.budget, self._bench.policy.native()
+        options.num_threads = 1
+        options.read_bytes = budget.read_bytes
+        options.scratch_bytes = budget.scratch_bytes
+        options.idle_bytes = budget.idle_bytes
+        options.cache_bytes = max(self._bench.free_bytes, 0)
+        return options
+
+    def _try(self, pipeline: _native.Pipeline, ids: Ids) -> Trial | None:
+        """Read them, keep them, find them again and again. The first time warms up; what fails then is left out."""
+        failed = self._run(pipeline, ids, epoch=0, keep=False)[1]
+        ids = np.delete(ids, failed)
+        if len(ids) == 0:
+            return None
+        entered, _ = self._run(pipeline, ids, epoch=0, keep=True)
+        hits = [self._run(pipeline, ids, epoch=epoch, keep=False)[0] for epoch in range(1, 1 + REPEATS)]
+        held = np.array(pipeline.kept_bytes(ids.astype(np.uint64)), np.int64)
+        pipeline.clear_cache()
+        return Trial(ids, held, min(hits) / len(ids), entered / len(ids))
+
+    def _run(self, pipeline: _native.Pipeline, ids: Ids, *, epoch: int, keep: bool) -> tuple[float, list[int]]:
+        """Seconds of the decoding thread, and the places of what failed. A batch at a time, as memory allows."""
+        before = pipeline.stats()["decode_busy_seconds"]
+        failed: list[int] = []
+        for begin in range(0, len(ids), self._bench.batch_size):
+            part = ids[begin : begin + self._bench.batch_size].astype(np.uint64)
+            keeping = np.full(len(part), KEEP, np.uint8) if keep else None
+            batch = pipeline.submit(part, 0, epoch, keeping, None, 0)
+            pipeline.wait(batch)
+            failed += [begin + failure[0] for failure in batch.failures()]
+        return float(pipeline.stats()["decode_busy_seconds"]) - before, failed
+
+
+def some(ids: Ids, pixel_sizes: npt.NDArray[np.int64], most_bytes: int) -> Ids:
+    """A few samples from all over the dataset, fewer if they are large."""
+    count = int(np.clip(most_bytes // max(float(pixel_sizes[ids].mean()), 1.0), 1, min(MOST_SAMPLES, len(ids))))
+    places = (np.arange(count) + 0.5) * len(ids) / count
+    return np.asarray(ids[places.astype(np.int64)])

@@ -1,0 +1,129 @@
+"""What samples should be while they stay in memory: encoded, pixels, or pixels encoded anew. Pure arithmetic.
+
+What takes more memory is found there less often and read more often; what takes less time to decode is worth that, or
+not. `load` measures the costs, here they are weighed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+ENCODED = "encoded"
+WORTH_IT = 1.05  # so many times faster must another form be: a measurement is off by a few per cent
+ROUNDS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What a sample costs on average, kept in some form."""
+
+    bytes: float
+    """In memory."""
+    hit_seconds: float
+    """Of a core, when it is found there."""
+    enter_seconds: float
+    """Of a core, when it is read and kept: a whole decode, where only some of it may be needed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The samples of one format."""
+
+    num_samples: float
+    read_seconds: float
+    """Of the disk, for one of them."""
+    forms: Mapping[str, Form]
+    """"encoded" is one of them: what it costs to find a sample so is what it costs to read and not to keep it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What there is."""
+
+    threads: int
+    free_bytes: int
+    """For samples that stay, and those that enter before others leave."""
+    num_passing: int = 0
+    """How many may enter before others leave."""
+    stays: bool = False
+    """Whether what is in memory stays there for good (`pinned`), or other samples take its place (`rolling`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What a choice comes to once memory is full, per sample."""
+
+    share: float
+    """Of the samples that memory serves."""
+    core_seconds: float
+    disk_seconds: float
+    threads: int
+
+    @property
+    def seconds(self) -> float:
+        """Cores and disk work side by side: the slower of them counts."""
+        return max(self.core_seconds / self.threads, self.disk_seconds)
+
+
+def outlook(sources: Mapping[str, Source], chosen: Mapping[str, str], room: Room) -> Outlook:
+    """What it comes to if the samples of each source stay in memory in the form that is chosen for it.
+
+    Every source gets the same share of its samples into memory. Where others take their place, of the share x that is
+    kept for the next epoch 1 - x was not in memory before: so many samples have to be decoded whole, over and over.
+
+    >>> png = Source(1000, 0.0, {"encoded": Form(1e5, 0.010, 0.010), "pixels": Form(3e5, 0.002, 0.012)})
+    >>> for_good = Room(threads=1, free_bytes=150_000_000, stays=True)
+    >>> round(outlook({"png": png}, {"png": "pixels"}, for_good).core_seconds, 6)
+    0.006
+    """
+    count = sum(source.num_samples for source in sources.values())
+    total_bytes = sum(source.num_samples * source.forms[chosen[name]].bytes for name, source in sources.items())
+    left = room.free_bytes - room.num_passing * total_bytes / max(count, 1)
+    share = min(max(left / max(total_bytes, 1.0), 0.0), 1.0)
+    entering = 0.0 if room.stays else share * (1 - share)
+    core, disk = 0.0, 0.0
+    for name, source in sources.items():
+        plain, form = source.forms[ENCODED], source.forms[chosen[name]]
+        part = source.num_samples / max(count, 1)
+        core += part * (share * form.hit_seconds + (1 - share) * plain.hit_seconds)
+        core += part * entering * max(form.enter_seconds - plain.hit_seconds, 0.0)
+        disk += part * (1 - share) * source.read_seconds
+    return Outlook(share, core, disk, room.threads)
+
+
+def choose_forms(sources: Mapping[str, Source], room: Room) -> dict[str, str]:
+    """For each source the form in which samples come fastest; encoded, where nothing is clearly faster.
+
+    >>> png = Source(1000, 0.0, {"encoded": Form(1e5, 0.010, 0.010), "pixels": Form(3e5, 0.002, 0.012)})
+    >>> choose_forms({"png": png}, Room(threads=1, free_bytes=10**9))
+    {'png': 'pixels'}
+    >>> slow = Source(1000, 0.1, png.forms)  # a disk that gives 10 samples a second: hits are all that counts
+    >>> choose_forms({"png": slow}, Room(threads=1, free_bytes=50_000_000))
+    {'png': 'encoded'}
+    """
+    encoded = dict.fromkeys(sources, ENCODED)
+    starts = [encoded]
+    for form in dict.fromkeys(form for source in sources.values() for form in source.forms):
+        starts.append({name: form if form in source.forms else ENCODED for name, source in sources.items()})
+    best = min((_settled(sources, start, room) for start in starts), key=lambda chosen: _rank(sources, chosen, room))
+    worth = outlook(sources, encoded, room).seconds >= WORTH_IT * outlook(sources, best, room).seconds
+    return best if worth else encoded
+
+
+def _settled(sources: Mapping[str, Source], start: Mapping[str, str], room: Room) -> dict[str, str]:
+    """One source after the other takes what is best beside the others, until none wants another."""
+    chosen = dict(start)
+    for _ in range(ROUNDS):
+        before = dict(chosen)
+        for name, source in sources.items():
+            tried = [{**chosen, name: form} for form in source.forms]
+            chosen = min([chosen, *tried], key=lambda some: _rank(sources, some, room))
+        if chosen == before:
+            break
+    return chosen
+
+
+def _rank(sources: Mapping[str, Source], chosen: Mapping[str, str], room: Room) -> tuple[float, float]:
+    found = outlook(sources, chosen, room)
+    return found.seconds, found.core_seconds
