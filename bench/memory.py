@@ -1,15 +1,17 @@
 """What does memory for a share of the dataset save, by policy, next to the page cache? Under real limits.
 
-python -m bench.memory [--parts reads,peers,rate,shuffle,ranks] [--limit 6000] [--peers DIR] [--record] [--minutes 10]
+python -m bench.memory [--parts reads,peers,rate,shuffle,ranks,decoded] [--limit 6000] [--peers DIR] [--record]
+                       [--minutes 10]
 
 reads    disk reads of an epoch, counted by the disk's control group, memory for 10, 30 and 70 % of the dataset
 peers    the same for torch's DataLoader and DALI: the page cache has what a memory limit leaves, as in (DL)² Fig 2
 rate     images a second on a disk of 100 MB/s with memory for 30 %, and how even the batches come
 shuffle  how random the delivered order is; 1 is a full permutation
 ranks    hits of 1, 2 and 8 processes that share memory for 30 %
+decoded  CPU time and images a second of PNGs in the same memory: encoded, as pixels, as weir:fast, or as measured
 
 Every measurement is a process of its own under `penstock.limits`, and a line of bench/results/memory.jsonl. A line that
-the same commit has recorded is not measured again, so a run that was killed goes on. All of it takes about 17 minutes,
+the same commit has recorded is not measured again, so a run that was killed goes on. All of it takes about 22 minutes,
 `rate` alone 11.
 
 How even batches come is asked four times. The kernel's throttle lets through a tenth of a second's bytes at once, so
@@ -57,6 +59,8 @@ LONG_BATCH = 20  # 0.9 s for 14 misses: many bytes, next to which the throttle's
 CROP = 64
 DISK = 100e6
 SHARE = 0.3  # of the dataset, in memory, for `rate`
+DECODED_CROP = 224
+DECODED_SHARE = 0.5  # of the pixels
 SLACK = 32 << 20  # what a process holds for moments; without it the kernel kills at small shares
 COUNT_ONLY = 1e11  # a throttle that never bites, so that the group counts
 POLICIES = ("rolling", "pinned", "liquid", "none")
@@ -89,14 +93,15 @@ class Lines:
 
     @staticmethod
     def _key(line: dict[str, Any]) -> str:
-        return json.dumps({name: line.get(name) for name in ("part", "contender", "memory_share", "world_size", "by")})
+        names = ("part", "contender", "memory_share", "world_size", "by", "cached", "disk")
+        return json.dumps({name: line.get(name) for name in names})
 
 
 def main() -> None:
     """Run the parts."""
     parser = arguments(QUESTION)
     parser.set_defaults(limit=6000)
-    parser.add_argument("--parts", default="reads,peers,rate,shuffle,ranks")
+    parser.add_argument("--parts", default="reads,peers,rate,shuffle,ranks,decoded")
     parser.add_argument("--peers", type=Path, default=ROOT.parent / "peers", help="environments of peers")
     parser.add_argument("--minutes", type=float, default=30, help="starts no measurement after this")
     options = parser.parse_args()
@@ -106,6 +111,8 @@ def main() -> None:
             print(f"{part}:", flush=True)
             if part == "peers":
                 measure_peers(lines, Path(work), options.peers, options.limit)
+            elif part == "decoded":
+                measure_decoded(lines, Path(work), options.limit)
             else:
                 dataset = make_dataset(Path(work) / "small", options.limit)
                 {"reads": measure_reads, "rate": measure_rate, "shuffle": measure_shuffle, "ranks": measure_ranks}[
@@ -391,6 +398,54 @@ def measure_ranks(lines: Lines, dataset: Path) -> None:
             "images_per_second": sum(epoch["num_images"] / epoch["wall_seconds"] for epoch in last),
         }
         lines.add("ranks", {"contender": "rolling", "memory_share": 0.3, "world_size": ranks}, found)
+
+
+def measure_decoded(lines: Lines, work: Path, limit: int) -> None:
+    """One amount of memory, enough for half of the pixels, and other things in it; disks with and without a limit."""
+    dataset = make_png_dataset(work, max(200, limit // 3))
+    transform = [RandomResizedCrop(DECODED_CROP)]
+    with Loader(dataset, batch_size=BATCH, threads=2, cache="pinned", memory=0, transform=transform) as loader:
+        pixel_bytes = loader.dataset.pixel_sizes
+        assert pixel_bytes is not None
+        memory = loader.stats()["working_bytes"] + int(DECODED_SHARE * pixel_bytes.sum())
+    for disk in (COUNT_ONLY, DISK):
+        for cache in ("pinned", "rolling"):
+            for cached in ("encoded", "pixels", "weir:fast", "decoded"):
+                shown = "as it is" if disk == COUNT_ONLY else f"{disk / 1e6:.0f}MB/s"
+                what: dict[str, object] = {"contender": cache, "memory_share": DECODED_SHARE, "cached": cached}
+                what["disk"] = shown
+                if not lines.wants("decoded", **what):
+                    continue
+                wish = {**wish_for(dataset, "none", 0, cached=cached, memory=memory, crop=DECODED_CROP), "cache": cache}
+                done, epochs = epochs_of({**wish, "epochs": 4}, Limits(disk_bytes_per_second=disk))
+                lines.add("decoded", what, decoded_found(epochs[2:], done))
+
+
+def decoded_found(epochs: list[dict[str, Any]], done: Completed) -> dict[str, object]:
+    """Of epochs with a memory that is full."""
+    num_images = sum(epoch["num_images"] for epoch in epochs)
+    kept = epochs[-1]["cached"]
+    return {
+        "cpu_ms_per_image": 1e3 * sum(epoch["cpu_seconds"] for epoch in epochs) / num_images,
+        "images_per_second": num_images / sum(epoch["wall_seconds"] for epoch in epochs),
+        "hit_ratio": sum(epoch["hits"] for epoch in epochs) / num_images,
+        "kept_as": kept["formats"],
+        "num_unfit": kept["num_unfit"],
+        "measured": kept.get("measured"),
+        "peak_memory_bytes": epochs[-1]["peak_memory_bytes"],
+        "means": done.means.as_dict(),
+    }
+
+
+def make_png_dataset(work: Path, count: int) -> Path:
+    """Photographs as PNG, repeated: each copy is a record of its own."""
+    source, path = work / "pngs", work / "pngs.pen"
+    source.mkdir()
+    files = files_of("cityscapes")
+    for number in range(count):
+        (source / f"{number:06d}.png").write_bytes(files[number % len(files)].read_bytes())
+    build(source, path, mix="png=1")
+    return path
 
 
 def _shown(found: dict[str, object]) -> str:

@@ -7,6 +7,7 @@ nothing is read for a batch before the one before it is out: what the disk read 
 from __future__ import annotations
 
 import json
+import resource
 import sys
 import time
 from dataclasses import replace
@@ -29,7 +30,8 @@ def main() -> None:
         if alone:
             loader._budget = replace(loader._budget, depth=1)
         for number in range(epochs):
-            disk, read, began = disk_bytes(), loader.stats()["bytes_read"], time.perf_counter()
+            disk, read, cpu = disk_bytes(), loader.stats()["bytes_read"], cpu_seconds()
+            began = time.perf_counter()
             times, counts, ids = [began], [disk or 0], list[int]()
             for batch in loader:
                 times.append(time.perf_counter())
@@ -40,6 +42,7 @@ def main() -> None:
                 "epoch": number,
                 "num_images": len(ids),
                 "wall_seconds": times[-1] - began,
+                "cpu_seconds": cpu_seconds() - cpu,
                 "batch_size": loader.batch_size,
                 "batch_seconds": [after - before for before, after in pairwise(times)],
                 "batch_disk_bytes": [after - before for before, after in pairwise(counts)],
@@ -49,6 +52,7 @@ def main() -> None:
                 "held_bytes": held_bytes(),
                 "peak_memory_bytes": stats["peak_memory_bytes"],
                 "cache_bytes": stats["cache_bytes"],
+                "cached": stats["cached"],
             }
             if quality and last:
                 shuffled = measure(np.array(last), np.array(ids), loader.batch_size)
@@ -56,6 +60,12 @@ def main() -> None:
             last = ids
             sys.stdout.write(json.dumps(found) + "\n")
             sys.stdout.flush()
+
+
+def cpu_seconds() -> float:
+    """Of the whole process."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
 
 
 if __name__ == "__main__":
