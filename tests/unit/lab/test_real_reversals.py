@@ -94,19 +94,21 @@ def test_memory_for_everything_reverses_orthogonal(smooth: Path, tmp_path: Path)
 
 @pytest.mark.long
 @pytest.mark.usefixtures("needs_groups")
-def test_a_slow_disk_reverses_mix(smooth: Path, tmp_path: Path) -> None:
-    settings = ("pairs=webp:lossless+raw", "shares=0,0.4,1", "rivals=", "seconds=0.3", "batch_size=4", "threads=1")
-    balanced = found("mix", smooth, tmp_path / "balanced", *settings)
-    slow = found("mix", smooth, tmp_path / "slow", *settings, f"disk={SLOW}")
-    assert balanced.values["paying"] == ["webp:lossless+raw"]
-    assert slow.values["paying"] == []
+def test_a_fast_disk_reverses_mix(smooth: Path, tmp_path: Path) -> None:
+    def best(disk: str) -> object:
+        settings = (f"disk={disk}", "pairs=webp:lossless+raw", "shares=0,0.5,1", "rivals=", "seconds=0.3", "threads=1")
+        values = found("mix", smooth, tmp_path / disk.replace("/", ""), *settings).values["pairs"]
+        assert isinstance(values, dict)
+        return values["webp:lossless+raw"]["best"]  # type: ignore[call-overload, index]  # of JSON
+
+    assert (best(SLOW), best(FAST)) == (0.0, 1.0)
 
 
 @pytest.mark.long
 @pytest.mark.usefixtures("needs_groups")
 def test_a_single_image_reverses_whatif(smooth: Path, tmp_path: Path) -> None:
     """One image gives a second core nothing to do, so that taking it away does not halve the rate as predicted."""
-    many = found("whatif", smooth, tmp_path / "many", f"disk={SLOW}", "faster=2", "seconds=1", "batch_size=4")
+    many = found("whatif", smooth, tmp_path / "many", "disk=1MB/s", "faster=2", "seconds=1", "batch_size=4")
     alone = write_images(tmp_path / "alone", noise(1, 512))
     one = found("whatif", alone, tmp_path / "one", "disk=400MB/s", "seconds=0.3", "cached_shares=")
     assert many.answer.startswith("Predictions can be planned with")
@@ -119,7 +121,7 @@ def test_memory_for_everything_reverses_thrash(tmp_path: Path) -> None:
     data = write_images(tmp_path / "data", noise(40, 1024))
     settings = ("policies=page cache,pinned", "disk=100MB/s", "epochs=2", "batch_size=4")
     thrashing = found("thrash", data, tmp_path / "thrashing", *settings, "shares=0.5")
-    fitting = found("thrash", data, tmp_path / "fitting", *settings, "shares=1.3")
+    fitting = found("thrash", data, tmp_path / "fitting", *settings, "shares=2")
     assert thrashing.answer.startswith("A cache of one's own pays")
     assert fitting.answer.startswith("No cache of one's own pays here")
 
@@ -156,8 +158,8 @@ class TestTraining:
 
     def test_labels_in_texture_reverse_time_budget(self, striped: Callable[[str], Path], tmp_path: Path) -> None:
         settings = (*LEARNING, "formats=jpeg:q=5", "timed_epochs=2", "max_epochs=5")
-        slow = ("disk=400kB/s", "budget_epochs=1", "learning_rate=0.01")
-        coarse = found("time-budget", striped("coarse"), tmp_path / "coarse", *settings, *slow)
+        slow = ("disk=2MB/s", "budget_epochs=1")
+        coarse = found("time-budget", striped("large"), tmp_path / "coarse", *settings, *slow)
         texture = found("time-budget", striped("texture"), tmp_path / "texture", *settings, "budget_epochs=4")
         assert coarse.values["best"] == "jpeg:q=5"
         assert texture.values["best"] == "source"
@@ -173,7 +175,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def striped(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """Upright or level: noisy halves (`coarse`), or stripes of one pixel that strong compression wipes out."""
+    """Upright or level: noisy halves (`coarse`, `large`), or stripes of one pixel that strong compression wipes out."""
     made: dict[str, Path] = {}
 
     def make(kind: str) -> Path:
@@ -190,9 +192,10 @@ def striped(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
 
 def stripes(kind: str, label: int, count: int, seed: int) -> list[Pixels]:
     draw = np.random.default_rng(seed)
-    place = np.mgrid[0:32, 0:32][label]
-    pattern = (place % 2 * 24 - 12 if kind == "texture" else (place >= 16) * 40 - 20)[..., None]
-    shades = [draw.integers(70, 180, 3) + pattern + draw.integers(-20, 21, (32, 32, 3)) for _ in range(count)]
+    side = 96 if kind == "large" else 32
+    place = np.mgrid[0:side, 0:side][label]
+    pattern = (place % 2 * 24 - 12 if kind == "texture" else (place >= side // 2) * 40 - 20)[..., None]
+    shades = [draw.integers(70, 180, 3) + pattern + draw.integers(-20, 21, (side, side, 3)) for _ in range(count)]
     return [shade.astype(np.uint8) for shade in shades]
 
 

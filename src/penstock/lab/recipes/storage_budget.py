@@ -10,7 +10,7 @@ from penstock.lab.advice import TOLERABLE, Situation, flow_chart
 from penstock.lab.draw import by_seed, table_of
 from penstock.lab.lines import Line, measured
 from penstock.lab.recipe import Cell, DataFacts, Findings
-from penstock.lab.recipes.accuracy import VALIDATED_ON, agrees, losses
+from penstock.lab.recipes.accuracy import VALIDATED_ON, agrees
 from penstock.lab.recipes.dropin import sizes_of
 from penstock.lab.recipes.holding import TrainingRecipe
 from penstock.lab.statistics import Estimate, estimate, paired_difference
@@ -93,7 +93,7 @@ class StorageBudget(TrainingRecipe):
         )
         sizes = sizes_of(lines)
         limit = round(sizes[SOURCE] * self.shares[0])
-        situation = Situation(sizes=sizes, losses=losses(measured(lines, "train")), storage_limit_bytes=limit)
+        situation = Situation(sizes=sizes, storage_limit_bytes=limit)
         advice = (
             flow_chart(situation)
             if verdict != "Subsample"
