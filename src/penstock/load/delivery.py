@@ -123,6 +123,11 @@ class Delivery(Iterator[BatchDict]):
         self._account(found["id"], ended - began, ended)
         return found
 
+    def settle(self) -> None:
+        """Wait for what is under way; it is handed over in its turn."""
+        for batch, _ in self._pending:
+            self._pipeline.wait(batch)
+
     def cancel(self) -> None:
         """Give up what is under way."""
         for batch, _ in self._pending:

@@ -21,6 +21,7 @@ from penstock.load.kept import Kept, check_cached, plan_kept
 from penstock.load.liquid import check_liquid, open_liquid, order_of, passing_bytes, refuse_with_liquid
 from penstock.load.look import chosen_samples, look_at
 from penstock.load.options import OWN_CACHES, ErrorPolicy, ReadPolicy, check_count, take_foreign_keywords
+from penstock.load.pattern import SeekingWatch
 from penstock.load.probe import Bench
 from penstock.load.process import FORKED, explained, refuse_worker
 from penstock.load.resources import choose_resources
@@ -28,7 +29,7 @@ from penstock.load.rest import Rest, stack
 from penstock.load.samples import Ids, Samples, Subset
 from penstock.load.source import open_samples
 from penstock.load.stats import stats_of
-from penstock.load.windows import WindowLike, as_window, open_bytes, window_stats
+from penstock.load.windows import WindowLike, as_window, open_bytes, reading_of, window_stats
 from penstock.order import MOST_LANES, WINDOW_LANES, Batches, LiquidOrder, Order, Share, State, Window
 from penstock.order.caches import Cache, LiquidCache, Traffic, open_cache
 from penstock.order.forms import Room
@@ -112,7 +113,8 @@ class Loader:
         self._cached_fidelity: int | None = None
         self._held: npt.NDArray[np.int64] | None = None
         selection = self._samples.select(split, subset)
-        chosen, self._reading = as_window(window, self._samples)
+        chosen, self._reading = as_window(window, self._samples, cache)
+        self._seeking = SeekingWatch(self._samples, self._reading)
         self._order = _order_of(self._samples, selection, seed, shuffle, chosen)
         self._samples.refuse_unloadable(self._order.selection)
         self._as_tuple = self._checked_fields(as_tuple)
@@ -237,6 +239,7 @@ class Loader:
         if self._samples.blocks is not None:
             self._fidelity.resume(self._next.epoch, self._next.fidelity)
         if another_window:
+            self._reading.update(reading_of(order.window, "state"))
             self._pipeline.close()
             self._budget = self._share_out()
             self._pipeline = self._open_pipeline()
@@ -326,6 +329,9 @@ class Loader:
                 batch = next(delivery, None)
             if batch is None:
                 return
+            if self._seeking.is_time(self._progress.wait_seconds, self._progress.run_seconds):
+                delivery.settle()
+                self._seeking.look(self._pipeline.stats())
             yield self._finish(batch, delivery.epoch), delivery.delivered
 
     def _ahead(self, batches: Iterator[tuple[BatchDict, int]]) -> Iterator[tuple[BatchDict, int]]:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from penstock.load.options import check_count
-from penstock.load.pattern import measure_pattern
+from penstock.load.pattern import DEFAULT, measure_pattern
 from penstock.load.samples import Samples
 from penstock.order import Order, Share, Window
 from penstock.order.caches import Traffic, open_cache
@@ -20,21 +20,33 @@ ROOM = 1.1  # for epochs that nobody looked at; what does not fit is read when i
 
 AUTO = "auto"
 
-WindowLike = Window | int | str | None
+WindowLike = Window | int | str | bool | None
 
 
-def as_window(window: WindowLike, samples: Samples) -> tuple[Window | None, dict[str, Any]]:
+def as_window(window: WindowLike, samples: Samples, cache: str | None = None) -> tuple[Window | None, dict[str, Any]]:
     """The window that is meant, and what `stats()["reading"]` says of it.
 
-    Samples of a run, bytes of a run as text ("4MiB"), or a `Window`; None means what the dataset's plan says, "auto"
-    what the disk is measured to need.
+    Samples of a run, bytes of a run as text ("4MiB"), or a `Window`; None means what the dataset records, "auto" what
+    the disk is measured to need, False none. The liquid cache has an order of its own, whatever a dataset records.
     """
     if window == AUTO:
         measured = measure_pattern(samples)
         if measured is not None:
             return measured.window, measured.as_stats()
-    found = samples.window if window is None or window == AUTO else _given(window, samples)
-    return found, {"pattern": "random" if found is None else "runs"}
+    if window is False:
+        return None, reading_of(None, "given")
+    if window is not None and window != AUTO:
+        given = _given(window, samples)
+        return given, reading_of(given, "given")
+    if samples.window is None:
+        return None, reading_of(None, DEFAULT)
+    recorded = None if cache == "liquid" else samples.window
+    return recorded, reading_of(recorded, "dataset" if recorded is not None else "cache")
+
+
+def reading_of(window: Window | None, reason: str) -> dict[str, Any]:
+    """How the disk is read, and who decided that."""
+    return {"pattern": "random" if window is None else "runs", "from": reason}
 
 
 def _given(window: Window | int | str, samples: Samples) -> Window:

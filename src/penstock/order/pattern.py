@@ -7,10 +7,11 @@ costs it one request instead of many: a window trades some of the shuffling for 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, inf
 
-from penstock.order.window import Window
+from penstock.order.window import WINDOW_LANES, Window
 
+NOISE = 1.25  # reads of records that take so many times longer than their bytes are no sign of seeking
 WORTH_IT = 1.25  # so many times faster must runs be: a window shuffles less, and a little speed is no reason
 SEEKING_SHARE = 0.1  # of the time of a run that may go into its request
 MOST_RUN_BYTES = 16 << 20  # a run waits in memory, one a lane and format
@@ -33,8 +34,21 @@ class DiskRates:
         return run / (1 / self.reads_per_second + run * record_bytes / self.bytes_per_second)
 
 
-def choose_window(disk: DiskRates, record_bytes: float, num_samples: int) -> Window | None:
+def seek_seconds(scattered_seconds: float, in_a_row_seconds: float) -> float:
+    """What a record anywhere takes beyond one in a row; 0 if the difference may be chance.
+
+    >>> seek_seconds(8.3e-3, 0.3e-3), seek_seconds(0.35e-3, 0.3e-3)
+    (0.008, 0.0)
+    """
+    return scattered_seconds - in_a_row_seconds if scattered_seconds > NOISE * in_a_row_seconds else 0.0
+
+
+def choose_window(
+    disk: DiskRates, record_bytes: float, num_samples: int, *, most_open_bytes: float = inf, num_formats: int = 1
+) -> Window | None:
     """The window that a disk needs for records of this size on average; None where it can do without.
+
+    `most_open_bytes` may wait in memory for their batches: about a window for each lane and format.
 
     >>> choose_window(DiskRates(2e9, 200_000), 100_000, 50_000) is None
     True
@@ -42,6 +56,7 @@ def choose_window(disk: DiskRates, record_bytes: float, num_samples: int) -> Win
     Window(run=113, runs=2)
     """
     wanted = ceil(disk.bytes_per_second / (disk.reads_per_second * record_bytes * SEEKING_SHARE / (1 - SEEKING_SHARE)))
-    run = max(1, min(wanted, int(MOST_RUN_BYTES // max(record_bytes, 1)), num_samples // 64))
+    most_bytes = min(MOST_RUN_BYTES, most_open_bytes / (WINDOW_LANES * num_formats * Window(1).runs))
+    run = max(1, min(wanted, int(most_bytes // max(record_bytes, 1)), num_samples // 64))
     gain = disk.records_per_second(record_bytes, run) / disk.records_per_second(record_bytes)
     return Window(run) if run > 1 and gain >= WORTH_IT else None

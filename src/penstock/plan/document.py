@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
 from penstock.documents import Json, write_document
+from penstock.order import Window
 from penstock.plan.fidelity import FidelityAdvice
 from penstock.plan.rates import Rates
 from penstock.plan.rule import Cheapest
@@ -60,7 +61,8 @@ class Plan:
     cached_share: float
     cache: str
     threads: int
-    access: str
+    window: Window | None
+    """How the loader should read; None: record by record, in any order."""
     explanation: tuple[str, ...]
     liquid: Mapping[str, Json] | None = None
     fidelity: FidelityAdvice | None = None
@@ -105,13 +107,15 @@ def write_plan(plan: Plan) -> bytes:
         "cache": plan.cache,
         "cached_share": dict.fromkeys(plan.mix, plan.cached_share),
         "threads": plan.threads,
-        "access": plan.access,
+        "access": "random" if plan.window is None else "runs",
         "predicted": plan.chosen.as_dict(),
         "rows": [row.as_dict() for row in plan.rows],
         "what_if": [dict(asdict(item)) for item in plan.what_if],
         "smallest_cache_bytes": plan.smallest_cache_bytes,
         "explanation": list(plan.explanation),
     }
+    if plan.window is not None:
+        members["window"] = {"run": plan.window.run, "runs": plan.window.runs}
     if plan.liquid is not None:
         members["liquid"] = dict(plan.liquid)
     if plan.fidelity is not None:

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from penstock.errors import ArgumentError
+from penstock.plan.access import choose_access, in_runs, say_access
 from penstock.plan.document import Plan, Row, WhatIf
 from penstock.plan.explain import explain
 from penstock.plan.fidelity import advise
@@ -29,20 +30,15 @@ WIDTH = 1e-3
 
 def make_plan(profile: Profile, goals: Goals, *, method: str = "lp", seed: int = 0) -> Plan:
     """Choose the mix that loads fastest within the goals; `method` is `lp` or `liquid`."""
-    problem = make_problem(profile, goals)
-    if method == "lp":
-        solution = solve(problem)
-        shares = solution.assignment.mean(axis=0)
-        prices = solution.prices
-    elif method == "liquid":
-        shares, prices = _liquid_shares(problem), Prices(0.0, 0.0, 0.0)
-    else:
-        raise ArgumentError(f"method is {method!r}", where="--method", fix="write 'lp' or 'liquid'")
-    rule = _rule(profile, problem, prices, shares, seed)
-    if method == "lp":
-        rule = _simplest(rule, profile, problem)
-    rows = _rows(profile, problem, _expected(rule, profile, problem))
-    what_if = _what_if(profile, goals, rows[-1].rates.end_to_end)
+    random = problem = make_problem(profile, goals)
+    rule = _chosen_rule(profile, problem, method, seed)
+    one_by_one = _expected(rule, profile, problem)
+    window = choose_access(problem, one_by_one, profile.memory_bytes)
+    if window is not None:
+        problem = in_runs(problem, window)
+        rule = _chosen_rule(profile, problem, method, seed)
+    rows = _rows(profile, problem, _expected(rule, profile, problem), random.seconds_per_read)
+    what_if = _what_if(profile, goals, problem, rows[-1].rates.end_to_end)
     smallest = _smallest_cache(problem, rows[-1].rates)
     fidelity = advise(profile, problem, goals, rows[1].rates, rows[-1].rates)
     return Plan(
@@ -55,8 +51,12 @@ def make_plan(profile: Profile, goals: Goals, *, method: str = "lp", seed: int =
         cached_share=rows[-1].rates.cached_share,
         cache="none" if problem.memory_bytes == 0 else "rolling",
         threads=max(1, round(goals.cores if goals.cores is not None else profile.cores)),
-        access="random",
-        explanation=(*explain(problem, rows, what_if, smallest), *([fidelity.reason] if fidelity is not None else [])),
+        window=window,
+        explanation=(
+            *explain(problem, rows, what_if, smallest),
+            *say_access(window, rates_of(random, one_by_one), rows[-1].rates),
+            *([fidelity.reason] if fidelity is not None else []),
+        ),
         liquid=_liquid_beside(problem),
         fidelity=fidelity,
     )
@@ -66,6 +66,16 @@ def predict(rule: Cheapest, profile: Profile, goals: Goals) -> Rates:
     """What a plan that was made earlier, or elsewhere, gives on a machine as its profile says it is now."""
     problem = make_problem(profile, goals)
     return rates_of(problem, _expected(rule, profile, problem))
+
+
+def _chosen_rule(profile: Profile, problem: Problem, method: str, seed: int) -> Cheapest:
+    if method == "lp":
+        solution = solve(problem)
+        rule = _rule(profile, problem, solution.prices, solution.assignment.mean(axis=0), seed)
+        return _simplest(rule, profile, problem)
+    if method == "liquid":
+        return _rule(profile, problem, Prices(0.0, 0.0, 0.0), _liquid_shares(problem), seed)
+    raise ArgumentError(f"method is {method!r}", where="--method", fix="write 'lp' or 'liquid'")
 
 
 def _rule(profile: Profile, problem: Problem, prices: Prices, shares: Floats, seed: int) -> Cheapest:
@@ -113,12 +123,13 @@ def _features(profile: Profile) -> tuple[Floats, Floats]:
     )
 
 
-def _rows(profile: Profile, problem: Problem, assignment: Floats) -> tuple[Row, ...]:
+def _rows(profile: Profile, problem: Problem, assignment: Floats, seconds_per_file: float) -> tuple[Row, ...]:
+    """`seconds_per_file`: what reading a file costs the disk beside its bytes; files know no runs."""
     source = single_format(problem, problem.source)
     singles = [single_format(problem, column) for column in range(len(problem.formats))]
     affordable = [cells for cells in singles if _total_bytes(problem, cells) <= problem.storage_bytes] or [source]
     best = max(affordable, key=lambda cells: rates_of(problem, cells).end_to_end)
-    files = replace(problem, seconds_per_read=problem.seconds_per_read + profile.disk.file_seconds.median)
+    files = replace(problem, seconds_per_read=seconds_per_file + profile.disk.file_seconds.median)
     return (
         Row("folder as it is", _mix(problem, source), rates_of(files, source), profile.dataset.source_bytes, 0.0),
         _row(profile, problem, "packed, same bytes", source),
@@ -146,8 +157,7 @@ def _mix(problem: Problem, assignment: Floats) -> dict[str, float]:
     return {name: round(float(share), 6) for name, share in zip(problem.formats, shares, strict=True) if share > 1e-6}
 
 
-def _what_if(profile: Profile, goals: Goals, present: float) -> tuple[WhatIf, ...]:
-    problem = make_problem(profile, goals)
+def _what_if(profile: Profile, goals: Goals, problem: Problem, present: float) -> tuple[WhatIf, ...]:
     cores = goals.cores if goals.cores is not None else float(profile.cores)
     changes = {
         "one more core": replace(problem, cores=profile.speedup(cores + 1) * profile.utilisation),

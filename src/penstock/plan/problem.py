@@ -9,8 +9,10 @@ import numpy as np
 
 from penstock.codecs import parse_format
 from penstock.errors import ArgumentError
-from penstock.profile import Profile
+from penstock.profile import Figure, Profile
 from penstock.types import Floats
+
+NO_SEEKING = Figure.exactly(0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,8 @@ class Problem:
     storage_bytes: float
     page_bytes: int = 0
     """What a read takes beyond a record: it begins and ends with a page, the record anywhere in one."""
+    seek_seconds: float = 0.0
+    """What a record anywhere on the disk takes beyond one in a row: a window spares it."""
 
     @property
     def read_bytes(self) -> Floats:
@@ -78,7 +82,8 @@ def make_problem(profile: Profile, goals: Goals) -> Problem:
     corrections = np.array([profile.corrections(name) for name in allowed])
     size = np.stack([profile.formats[name].bytes for name in allowed], axis=1) * corrections[:, 0]
     seconds = np.stack([_cpu_seconds(profile, name) for name in allowed], axis=1) * corrections[:, 1]
-    rate, seconds_per_read = _disk(profile, goals, float(size.mean()) + profile.disk.page_bytes)
+    read_bytes = float(size.mean()) + profile.disk.page_bytes
+    rate, seconds_per_read = _disk(profile, goals, read_bytes)
     return Problem(
         formats=tuple(allowed),
         source=allowed.index(source),
@@ -92,6 +97,7 @@ def make_problem(profile: Profile, goals: Goals) -> Problem:
         memory_bytes=memory,
         storage_bytes=float(goals.storage_bytes) if goals.storage_bytes is not None else math.inf,
         page_bytes=profile.disk.page_bytes,
+        seek_seconds=_beside(profile, rate, read_bytes, profile.disk.seek_seconds or NO_SEEKING),
     )
 
 
@@ -106,17 +112,20 @@ def _cpu_seconds(profile: Profile, name: str) -> Floats:
 
 
 def _disk(profile: Profile, goals: Goals, read_bytes: float) -> tuple[float, float]:
-    """Bytes per second, and seconds that a request costs beside its bytes.
+    """Bytes per second, and seconds that a request costs beside its bytes."""
+    reads = profile.disk.reads_per_second.median
+    rate = goals.disk_bytes_per_second or profile.disk.bytes_per_second.median
+    return rate, _beside(profile, rate, read_bytes, Figure.exactly(1.0 / reads if reads > 0 else 0.0))
+
+
+def _beside(profile: Profile, rate: float, read_bytes: float, seconds: Figure) -> float:
+    """What a read costs beside its bytes on a disk of this rate, if it costs so much on the measured one.
 
     A disk that is slower than the measured one (a throttle, a network) is busy with bytes while requests overlap: what
     they cost counts only where the measured disk itself would be the slower of the two.
     """
-    measured, reads = profile.disk.bytes_per_second.median, profile.disk.reads_per_second.median
-    seconds_per_read = 1.0 / reads if reads > 0 else 0.0
-    wished = goals.disk_bytes_per_second
-    if wished is None:
-        return measured, seconds_per_read
-    return wished, max(0.0, min(seconds_per_read, read_bytes / measured + seconds_per_read - read_bytes / wished))
+    measured = profile.disk.bytes_per_second.median
+    return max(0.0, min(seconds.median, read_bytes / measured + seconds.median - read_bytes / rate))
 
 
 def _is_allowed(profile: Profile, name: str, goals: Goals) -> bool:

@@ -14,15 +14,19 @@ import numpy as np
 from penstock.chance import draw
 from penstock.documents import Json
 from penstock.errors import StorageError
+from penstock.order.pattern import seek_seconds
 from penstock.profile.values import Disk, Figure
 from penstock.storage import AppendFile, probe_reads, time_opens, write_file
 from penstock.types import OnProgress, no_progress
 from penstock.units import bytes_text
 
 LARGE = 1 << 20
+MIDDLE = 1 << 16  # as large as an image may be: what it takes beyond its bytes is seeking
 SMALL = 4096
 DEPTHS = (1, 4, 16, 32)
 MAX_PROBE_BYTES = 1 << 30
+FEWEST = 64
+ROUND_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +36,7 @@ class DiskProbe:
     file_bytes: int = 256 << 20
     repeats: int = 3
     num_small_reads: int = 2048
+    """Fewer on a disk that seeks: a round ends after about half a second."""
 
 
 def check_room(folder: Path, probe: DiskProbe | None = None) -> None:
@@ -97,9 +102,11 @@ def _write(path: Path, size: int) -> None:
 
 
 def _measure(path: Path, size: int, probe: DiskProbe, on_progress: OnProgress) -> Disk:
+    num_scattered = _affordable(path, size, probe.num_small_reads)
     patterns = {
         "sequential": (LARGE, list(range(0, size, LARGE))),
-        "random": (SMALL, _scattered(size, probe.num_small_reads)),
+        "random": (SMALL, _scattered(size, num_scattered, SMALL)),
+        "random records": (MIDDLE, _scattered(size, num_scattered // 4, MIDDLE)),
     }
     seconds: dict[tuple[str, int], list[float]] = {}
     cpu: dict[str, list[float]] = {name: [] for name in patterns}
@@ -114,7 +121,7 @@ def _measure(path: Path, size: int, probe: DiskProbe, on_progress: OnProgress) -
         cpu[name].append(found["cpu_seconds"] / len(offsets))
     rates = {key: Figure.of([1 / value for value in values]) for key, values in seconds.items()}
     best = {name: max(DEPTHS, key=lambda depth: rates[name, depth].median) for name in patterns}
-    sequential = rates["sequential", best["sequential"]]
+    sequential, records = (rates[name, best[name]] for name in ("sequential", "random records"))
     small, large = (float(np.median(cpu[name])) for name in ("random", "sequential"))
     cpu_per_byte = max(0.0, (large - small) / (LARGE - SMALL))
     return Disk(
@@ -126,13 +133,26 @@ def _measure(path: Path, size: int, probe: DiskProbe, on_progress: OnProgress) -
         page_bytes=SMALL,
         depth=best["random"],
         direct=is_direct,
+        seek_seconds=_seeking(records, sequential),
         probes=tuple(_probe_line(name, patterns[name][0], depth, rate) for (name, depth), rate in rates.items()),
     )
 
 
-def _scattered(size: int, count: int) -> list[int]:
-    blocks = draw(0, 0, np.arange(count)) % np.uint64(size // SMALL)
-    return [int(block) * SMALL for block in blocks]
+def _affordable(path: Path, size: int, most: int) -> int:
+    """How many scattered reads a round may have: a disk that seeks would take minutes for all of them."""
+    trial = probe_reads(path, _scattered(size, FEWEST, SMALL), SMALL, depth=DEPTHS[-1], direct=True)
+    return max(FEWEST, min(most, int(FEWEST * ROUND_SECONDS / max(trial["wall_seconds"], 1e-9))))
+
+
+def _scattered(size: int, count: int, request: int) -> list[int]:
+    blocks = draw(0, 0, np.arange(count)) % np.uint64(size // request)
+    return [int(block) * request for block in blocks]
+
+
+def _seeking(records: Figure, sequential: Figure) -> Figure:
+    """Seconds beyond those of the bytes."""
+    in_a_row = MIDDLE / LARGE / sequential.median
+    return Figure(*(seek_seconds(1 / rate, in_a_row) for rate in (records.median, records.high, records.low)))
 
 
 def _scaled(figure: Figure, factor: float) -> Figure:
@@ -142,7 +162,7 @@ def _scaled(figure: Figure, factor: float) -> Figure:
 def _probe_line(name: str, request: int, depth: int, rate: Figure) -> Mapping[str, Json]:
     scaled = _scaled(rate, request)
     figure: dict[str, Json] = {"median": scaled.median, "low": scaled.low, "high": scaled.high}
-    return {"pattern": name, "request_bytes": request, "depth": depth, "bytes_per_second": figure}
+    return {"pattern": name.split()[0], "request_bytes": request, "depth": depth, "bytes_per_second": figure}
 
 
 def measure_opens(paths: list[bytes], repeats: int = 3) -> Figure:

@@ -55,6 +55,8 @@ class Disk:
     """Records are read by whole pages of this size: about one page more than they hold."""
     depth: int = 1
     direct: bool = False
+    seek_seconds: Figure | None = None
+    """What a read anywhere takes beyond one in a row, other reads under way; None if nobody looked."""
     probes: tuple[Mapping[str, Json], ...] = ()
 
 
@@ -257,7 +259,8 @@ def _read_figure(document: Document) -> Figure:
 
 
 def _write_disk(disk: Disk) -> dict[str, Json]:
-    return {
+    seeking: dict[str, Json] = {} if disk.seek_seconds is None else {"seek_seconds": _figure(disk.seek_seconds)}
+    return seeking | {
         "bytes_per_second": _figure(disk.bytes_per_second),
         "reads_per_second": _figure(disk.reads_per_second),
         "file_seconds": _figure(disk.file_seconds),
@@ -280,6 +283,7 @@ def _read_disk(document: Document) -> Disk:
         page_bytes=document.integer("page_bytes"),
         depth=document.integer("depth", minimum=1),
         direct=document.flag("direct"),
+        seek_seconds=_read_figure(document.child("seek_seconds")) if "seek_seconds" in document else None,
         probes=tuple(item.members for item in document.items("probes")),
     )
 

@@ -9,9 +9,15 @@ import pytest
 
 import penstock
 from penstock import Loader
-from penstock.build import build
+from penstock.build import build, load_plan
+from penstock.load import pattern
 from penstock.machine import EMULATED_DISK, EmulatedDisk
+from penstock.order import WINDOW_LANES
 from penstock.order.pattern import DiskRates, choose_window
+from penstock.plan import Goals, make_plan, write_plan
+from penstock.profile import read_profile, write_profile
+from penstock.profile.disk import DiskProbe
+from penstock.profile.measure import ProfileOptions, measure
 
 RECORD = 100_000
 
@@ -41,6 +47,12 @@ def test_a_disk_that_seeks_gets_runs_that_are_worth_a_seek() -> None:
     assert window.run * RECORD <= 16 << 20
 
 
+def test_runs_that_wait_in_memory_fit_there() -> None:
+    window = choose_window(DiskRates(150e6, 120), RECORD, 10**6, most_open_bytes=500e6, num_formats=2)
+    assert window is not None
+    assert window.run * window.runs * RECORD * WINDOW_LANES * 2 <= 500e6
+
+
 def test_a_loader_measures_when_asked_to(dataset: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(EMULATED_DISK, EmulatedDisk(None, 300).as_text())
     with Loader(dataset, batch_size=16, window="auto", cache="none") as seeking:
@@ -52,4 +64,90 @@ def test_a_loader_measures_when_asked_to(dataset: Path, monkeypatch: pytest.Monk
         assert slow.stats()["reading"]["pattern"] == "random"
         assert slow.state_dict()["window"] is None
     with Loader(dataset, batch_size=16, cache="none") as plain:
-        assert plain.stats()["reading"] == {"pattern": "random"}
+        assert plain.stats()["reading"] == {"pattern": "random", "from": "default"}
+
+
+def build_planned(dataset: Path, folder: Path, disk: EmulatedDisk, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, str]:
+    """Profile, plan and build on such a disk; the dataset, and what the plan says."""
+    monkeypatch.setenv(EMULATED_DISK, disk.as_text())
+    source = dataset.parent / "images"
+    probe = DiskProbe(file_bytes=16 << 20, repeats=1, num_small_reads=256)
+    options = ProfileOptions(on=folder, sample=4, formats="raw,png", repeat_seconds=0.01, disk=probe)
+    profile = read_profile(write_profile(measure(source, options)))
+    plan = make_plan(profile, Goals(memory_bytes=0))
+    (folder / "plan.json").write_bytes(write_plan(plan))
+    monkeypatch.delenv(EMULATED_DISK)
+    build(source, folder / "data.pen", mix=load_plan(folder / "plan.json"))
+    return folder / "data.pen", " ".join(plan.explanation)
+
+
+def test_a_plan_for_a_disk_that_seeks_makes_loaders_read_runs(
+    dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk = EmulatedDisk(200e6, 500)
+    path, said = build_planned(dataset, tmp_path, disk, monkeypatch)
+    assert "This disk seeks" in said
+    monkeypatch.setenv(EMULATED_DISK, disk.as_text())
+    found = {}
+    for window in (None, False):
+        with Loader(path, batch_size=16, cache="none", window=window) as loader:
+            assert sorted(id_ for batch in loader for id_ in batch["id"]) == list(range(256))
+            found[window] = loader.stats()
+    assert found[None]["reading"] == {"pattern": "runs", "from": "dataset"}
+    assert found[False]["reading"] == {"pattern": "random", "from": "given"}
+    assert found[None]["num_reads"] < found[False]["num_reads"] / 2
+    assert found[None]["images_per_second"] > found[False]["images_per_second"]
+
+
+def test_a_plan_for_a_disk_that_does_not_seek_keeps_the_full_permutation(
+    dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, said = build_planned(dataset, tmp_path, EmulatedDisk(100e6, None), monkeypatch)
+    assert "seeks" not in said
+    with Loader(path, batch_size=16, cache="none") as loader:
+        assert loader.stats()["reading"] == {"pattern": "random", "from": "default"}
+
+
+def test_liquid_passes_a_recorded_window_over(dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, _ = build_planned(dataset, tmp_path, EmulatedDisk(200e6, 500), monkeypatch)
+    with Loader(path, batch_size=16, cache="liquid", memory="64MiB") as loader:
+        assert loader.stats()["reading"] == {"pattern": "random", "from": "cache"}
+        assert loader.state_dict()["window"] is None
+
+
+def test_a_state_brings_its_window(dataset: Path) -> None:
+    with Loader(dataset, batch_size=16, window=8, cache="none") as runs:
+        next(iter(runs))
+        state = runs.state_dict()
+    with Loader(dataset, batch_size=16, cache="none") as loader:
+        loader.load_state_dict(state)
+        assert loader.stats()["reading"] == {"pattern": "runs", "from": "state"}
+
+
+def test_a_loader_that_waits_for_a_disk_that_seeks_says_once_what_to_write(
+    dataset: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(pattern, "PATIENCE_SECONDS", 0.05)
+    monkeypatch.setattr(pattern.SeekingWatch, "_told", set())
+    monkeypatch.setenv(EMULATED_DISK, EmulatedDisk(None, 400).as_text())
+    for _ in range(2):
+        with Loader(dataset, batch_size=16, cache="none") as loader:
+            assert sum(1 for _ in loader) == 16
+            assert "window=" in loader.stats()["reading"]["advice"]
+    assert [record.name for record in caplog.records if "seeks" in record.message] == ["penstock"]
+    with Loader(dataset, batch_size=16, cache="none", window=False) as told:
+        assert sum(1 for _ in told) == 16
+        assert "advice" not in told.stats()["reading"]
+
+
+def test_a_loader_that_waits_for_bytes_is_not_told_to_read_runs(
+    dataset: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(pattern, "PATIENCE_SECONDS", 0.05)
+    monkeypatch.setattr(pattern.SeekingWatch, "_told", set())
+    monkeypatch.setenv(EMULATED_DISK, EmulatedDisk(10e6, None).as_text())
+    with Loader(dataset, batch_size=16, cache="none") as loader:
+        assert sum(1 for _ in loader) == 16
+        assert loader.stats()["reading"]["bytes_per_second"] > 0  # it was looked at
+        assert "advice" not in loader.stats()["reading"]
+    assert not [record for record in caplog.records if "seeks" in record.message]
