@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
+#include <functional>
 #include <new>
 #include <string>
 #include <utility>
@@ -63,11 +64,18 @@ std::uint8_t* BufferPool::take(std::size_t size) {
             std::uint8_t* block = bin->blocks.back();
             bin->blocks.pop_back();
             idle_bytes_ -= capacity;
+            used_bytes_ += capacity;
             return block;
         }
+        make_room(capacity);
+        used_bytes_ += capacity;
     }
     auto* block = static_cast<std::uint8_t*>(std::aligned_alloc(kAlignment, capacity + kPadding));
-    if (block == nullptr) throw_out_of_memory(size);
+    if (block == nullptr) {
+        const std::lock_guard lock(mutex_);
+        used_bytes_ -= capacity;
+        throw_out_of_memory(size);
+    }
     return block;
 }
 
@@ -75,7 +83,8 @@ void BufferPool::give(std::uint8_t* block, std::size_t size) noexcept {
     const std::size_t capacity = size_class(size);
     try {
         const std::lock_guard lock(mutex_);
-        if (idle_bytes_ + capacity <= max_idle_bytes_) {
+        used_bytes_ -= capacity;
+        if (idle_bytes_ + capacity <= std::min(max_idle_bytes_, max_bytes_ - std::min(max_bytes_, used_bytes_))) {
             auto bin = std::ranges::find(bins_, capacity, &Bin::capacity);
             if (bin == bins_.end()) {
                 bins_.push_back({capacity, {}});
@@ -89,6 +98,24 @@ void BufferPool::give(std::uint8_t* block, std::size_t size) noexcept {
         // The list of idle blocks could not grow: the block itself goes back instead.
     }
     std::free(block);
+}
+
+void BufferPool::limit(std::size_t max_bytes) {
+    const std::lock_guard lock(mutex_);
+    max_bytes_ = max_bytes;
+    make_room(0);
+}
+
+void BufferPool::make_room(std::size_t more) noexcept {
+    if (idle_bytes_ + used_bytes_ + more <= max_bytes_) return;
+    std::ranges::sort(bins_, std::greater<>{}, &Bin::capacity);
+    for (Bin& bin : bins_) {
+        while (!bin.blocks.empty() && idle_bytes_ + used_bytes_ + more > max_bytes_) {
+            std::free(bin.blocks.back());
+            bin.blocks.pop_back();
+            idle_bytes_ -= bin.capacity;
+        }
+    }
 }
 
 std::size_t BufferPool::idle_bytes() const {

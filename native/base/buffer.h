@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -61,6 +62,10 @@ class BufferPool {
     /// Gives back a block from `take`, with the size it was taken for.
     void give(std::uint8_t* block, std::size_t size) noexcept;
 
+    /// From now on blocks that are used and blocks that are idle take at most so many bytes together: idle ones go
+    /// before the system is asked for more. Blocks in use are never refused. Not said, only what is idle is bounded.
+    void limit(std::size_t max_bytes);
+
     [[nodiscard]] std::size_t idle_bytes() const;
 
     /// The pool behind decodes that bring no output of their own; it lives until the process ends.
@@ -71,10 +76,15 @@ class BufferPool {
         std::size_t capacity;
         std::vector<std::uint8_t*> blocks;
     };
+    /// Frees idle blocks, the largest first, until all blocks and `more` bytes are within the limit. Needs the lock.
+    void make_room(std::size_t more) noexcept;
+
     mutable std::mutex mutex_;
     std::vector<Bin> bins_;
     std::size_t idle_bytes_ = 0;
+    std::size_t used_bytes_ = 0;
     std::size_t max_idle_bytes_;
+    std::size_t max_bytes_ = std::numeric_limits<std::size_t>::max();
 };
 
 /// A block of a pool that goes back at the end of its scope: working memory of one decode or encode.

@@ -107,9 +107,10 @@ void convert_fields(const bmp::Header& header, const Byte* row, std::size_t begi
 // Rows as stored, from the top of the image down.
 class StoredRows {
   public:
-    StoredRows(ByteView data, const bmp::Header& header) : stride_(header.row_stride()), header_(header) {
+    StoredRows(ByteView data, const bmp::Header& header, BufferPool& pool)
+        : stride_(header.row_stride()), header_(header) {
         if (header.run_length) {
-            indices_.emplace(std::size_t{header.width} * header.height, BufferPool::shared());
+            indices_.emplace(std::size_t{header.width} * header.height, pool);
             RunLengthReader(data, header, indices_->data()).read();
             first_ = indices_->data();
             stride_ = header.width;
@@ -167,7 +168,7 @@ class BmpCodec final : public Codec {
 
     void decode(ByteView data, const ImageInfo& info, const DecodeOptions& options, ImageView out) const override {
         const bmp::Header header = bmp::read_header(data);
-        const StoredRows rows(data, header);
+        const StoredRows rows(data, header, options.working_pool());
         const bool keep_indices = options.palette_indices && info.palette;
         const PixelTable table = table_of(header, keep_indices);
         const Region region = options.region.value_or(Region{0, 0, header.height, header.width});

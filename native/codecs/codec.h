@@ -42,6 +42,9 @@ struct DecodeOptions {
     bool plain = false;            ///< take the plain twin of every fast path; for tests and benchmarks
     std::uint64_t max_pixels = std::uint64_t{1} << 28;
     DecodeCounters* counters = nullptr;  ///< filled in if not null
+    BufferPool* pool = nullptr;          ///< of the decode's working memory; null: `BufferPool::shared()`
+
+    [[nodiscard]] BufferPool& working_pool() const noexcept { return pool != nullptr ? *pool : BufferPool::shared(); }
 };
 
 /// Parameters of a format as text, already validated by `penstock.codecs.formats`.

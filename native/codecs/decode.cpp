@@ -103,7 +103,7 @@ void decode_image(const Codec& codec, ByteView data, const DecodePlan& plan, Ima
     }
     DecodeOptions stored_options = plan.options;
     stored_options.orient = false;
-    OwnedImage stored(oriented(plan.shape, plan.info.orientation), BufferPool::shared());
+    OwnedImage stored(oriented(plan.shape, plan.info.orientation), plan.options.working_pool());
     codec.decode(data, plan.info, stored_options, stored.view());
     orient_image(stored.view(), plan.info.orientation, out);
 }

@@ -59,9 +59,9 @@ std::size_t stored_bytes(const Header& header, const Pass& pass) {
 // The compressed stream in one piece: the only IDAT itself, or a copy of all.
 class Stream {
   public:
-    Stream(const std::vector<ByteView>& pieces, std::size_t size) : view_(pieces[0]) {
+    Stream(const std::vector<ByteView>& pieces, std::size_t size, BufferPool& pool) : view_(pieces[0]) {
         if (pieces.size() == 1) return;
-        joined_.emplace(size, BufferPool::shared());
+        joined_.emplace(size, pool);
         std::size_t end = 0;
         for (const ByteView piece : pieces) {
             if (!piece.empty()) std::memcpy(joined_->data() + end, piece.data(), piece.size());
@@ -117,14 +117,15 @@ void inflate(ByteView stream, Byte* out, std::size_t size) {
 // Un-filters the rows of one pass and hands their pixels to the output.
 class PassDecoder {
   public:
-    PassDecoder(const Header& header, const PixelConversion& conversion, const Region& region, ImageView out)
+    PassDecoder(const Header& header, const PixelConversion& conversion, const Region& region, ImageView out,
+                BufferPool& pool)
         : header_(header),
           conversion_(conversion),
           region_(region),
           out_(out),
           kernels_(unfilter_for(header.filter_distance(), active_simd_path())),
           row_stride_((header.row_bytes(header.width) + 63) / 64 * 64),
-          rows_(3 * row_stride_ + header.width * conversion.pixel_bytes(), BufferPool::shared()) {
+          rows_(3 * row_stride_ + header.width * conversion.pixel_bytes(), pool) {
         std::memset(rows_.data(), 0, row_stride_);
     }
 
@@ -208,14 +209,15 @@ void decode(const Chunks& chunks, const DecodeOptions& options, ImageView out) {
     for (const ByteView piece : chunks.image_data) compressed_bytes += piece.size();
     check_promised_size(compressed_bytes, inflated_bytes);
 
-    PoolBlock inflated(inflated_bytes, BufferPool::shared());
+    BufferPool& pool = options.working_pool();
+    PoolBlock inflated(inflated_bytes, pool);
     {
-        const Stream stream(chunks.image_data, compressed_bytes);
+        const Stream stream(chunks.image_data, compressed_bytes, pool);
         inflate(stream.view(), inflated.data(), inflated_bytes);
     }
 
     const PixelConversion conversion(chunks, options.palette_indices);
-    PassDecoder decoder(header, conversion, region, out);
+    PassDecoder decoder(header, conversion, region, out, pool);
     DecodeCounters counters;
     const Byte* stored = inflated.data();
     for (const Pass& pass : passes) {

@@ -247,7 +247,7 @@ class WebpCodec final : public Codec {
         PixelShape window_shape = whole;
         window_shape.width = window.width;
         window_shape.height = window.height;
-        OwnedImage scratch(window_shape, BufferPool::shared());
+        OwnedImage scratch(window_shape, options.working_pool());
         decode_window(data, info, options, window, scratch.view());
         const std::size_t skipped_bytes = std::size_t{wanted.x - window.x} * whole.channels;
         for (std::uint32_t y = 0; y < wanted.height; ++y) {

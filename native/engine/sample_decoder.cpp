@@ -265,19 +265,20 @@ void SampleDecoder::decode_field(const Encoded& data, const Draw& draw, const Ta
     const TransformProgram& program = data.is_mask ? mask_program_ : program_;
     const bool may_shrink = options_.approximate && !data.is_mask;
     const std::uint32_t scale = may_shrink ? best_scale(*data.codec, program.max_scale(draw)) : 1;
-    const DecodePlan plan = plan_field(data, draw, scale);
+    DecodePlan plan = plan_field(data, draw, scale);
+    plan.options.pool = &scratch.pixels.working();
     const Slot slot = slot_for(data, draw, plan.shape, target);
-    const std::size_t beside = data.codec->working_bytes(plan.info) + kThreadBytes;
+    const std::size_t working = data.codec->working_bytes(plan.info);
     if (program.copies(draw, plan.shape, slot)) {
-        (void)scratch.pixels.room(1, beside);
+        (void)scratch.pixels.room(1, working, kThreadBytes);
         auto* out = static_cast<std::uint8_t*>(slot.data);
         decode_image(*data.codec, data.data, plan, {out, plan.shape.row_bytes(), plan.shape});
         return;
     }
     const bool greys = slot.channels == 1 && plan.shape.channels >= 3;
     const PixelShape grey = without_colours(plan.shape);
-    std::uint8_t* room = scratch.pixels.room(plan.shape.bytes() + (greys ? grey.bytes() : 0),
-                                             beside + program.working_bytes(draw, plan.shape));
+    std::uint8_t* room = scratch.pixels.room(plan.shape.bytes() + (greys ? grey.bytes() : 0), working,
+                                             kThreadBytes + program.working_bytes(draw, plan.shape));
     ImageView pixels{room, plan.shape.row_bytes(), plan.shape};
     decode_image(*data.codec, data.data, plan, pixels);
     if (greys) {
@@ -304,7 +305,7 @@ void SampleDecoder::place_pixels(const Encoded& data, const Draw& draw, const Ta
     const bool greys = slot.channels == 1 && pixels.shape.channels >= 3;
     const PixelShape grey = without_colours(pixels.shape);
     std::uint8_t* room =
-        scratch.pixels.room(greys ? grey.bytes() : 1, kThreadBytes + program.working_bytes(draw, pixels.shape));
+        scratch.pixels.room(greys ? grey.bytes() : 1, 0, kThreadBytes + program.working_bytes(draw, pixels.shape));
     if (greys) {
         const ImageView converted{room, grey.row_bytes(), grey};
         to_grey(pixels, converted);
@@ -319,7 +320,8 @@ std::shared_ptr<const OwnSample> SampleDecoder::recode(std::uint64_t id, const S
     const std::size_t room = table_.kept.room[id];
     const Extent record = record_extent(table_, id);
     try {
-        const std::vector<Whole> fields = plan_whole(id, bytes);
+        std::vector<Whole> fields = plan_whole(id, bytes);
+        for (Whole& field : fields) field.plan.options.pool = &scratch.pixels.working();
         const bool is_weir = table_.kept_as(id) == KeptAs::weir;
         return is_weir ? as_weir(fields, room, record, gauge, scratch)
                        : as_pixels(fields, room, record, gauge, scratch);
@@ -354,7 +356,7 @@ std::shared_ptr<const OwnSample> SampleDecoder::as_pixels(const std::vector<Whol
     std::vector<KeptField> kept;
     std::uint8_t* pixels = content.data();
     for (const auto& [data, plan] : fields) {
-        (void)scratch.pixels.room(1, data.codec->working_bytes(plan.info) + kThreadBytes);
+        (void)scratch.pixels.room(1, data.codec->working_bytes(plan.info), kThreadBytes);
         decode_image(*data.codec, data.data, plan, {pixels, plan.shape.row_bytes(), plan.shape});
         kept.push_back({{pixels, plan.shape.bytes()}, nullptr, plan.shape});
         pixels += aligned_up(plan.shape.bytes());
@@ -372,8 +374,8 @@ std::shared_ptr<const OwnSample> SampleDecoder::as_weir(const std::vector<Whole>
     for (const auto& [data, plan] : fields) {
         // What the encoder writes may be larger than pixels by a tenth, and grows by half at a time.
         const std::size_t written = 2 * (total + plan.shape.bytes());
-        const std::size_t beside = data.codec->working_bytes(plan.info) + kThreadBytes + written;
-        std::uint8_t* out = scratch.pixels.room(plan.shape.bytes(), beside);
+        std::uint8_t* out =
+            scratch.pixels.room(plan.shape.bytes(), data.codec->working_bytes(plan.info), kThreadBytes + written);
         const ImageView pixels{out, plan.shape.row_bytes(), plan.shape};
         decode_image(*data.codec, data.data, plan, pixels);
         coded.push_back(weir.encode(pixels, fast));

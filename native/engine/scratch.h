@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -16,12 +17,15 @@ class Scratch {
   public:
     explicit Scratch(MemoryAccount& memory) : memory_(memory) {}
 
-    /// At least `bytes`, of any content; `beside` are what the codec and the transforms take themselves meanwhile,
-    /// which is only accounted for. Waits for other threads if the account is short; throws `too_large` if it is too
-    /// small for this alone, `cancelled` if the pipeline closes meanwhile.
-    [[nodiscard]] std::uint8_t* room(std::size_t bytes, std::size_t beside) {
-        const std::size_t wanted = bytes + beside;
-        if (block_ && block_->size() >= bytes && lease_.bytes() >= block_->size() + beside) return block_->data();
+    /// At least `bytes`, of any content; the codec takes up to `working` bytes out of `working()` meanwhile, and
+    /// `other` bytes, of transforms and such, are only accounted for. Waits for other threads if the account is short;
+    /// throws `too_large` if it is too small for this alone, `cancelled` if the pipeline closes meanwhile.
+    [[nodiscard]] std::uint8_t* room(std::size_t bytes, std::size_t working, std::size_t other) {
+        const std::size_t wanted = bytes + working + other;
+        if (block_ && block_->size() >= bytes && lease_.bytes() >= block_->size() + working + other) {
+            working_.limit(lease_.bytes() - block_->size() - other);
+            return block_->data();
+        }
         if (wanted > memory_.limit_bytes()) {
             throw Error(ErrorCode::too_large,
                         "decoding takes " + std::to_string(wanted) + " bytes, more than the " +
@@ -32,8 +36,12 @@ class Scratch {
         if (!memory_.acquire(wanted)) throw Error(ErrorCode::cancelled, "the loader was closed", "memory", "");
         lease_ = MemoryLease(memory_, wanted);
         block_.emplace(bytes, pool_);
+        working_.limit(working);
         return block_->data();
     }
+
+    /// Where a codec takes its memory. What it gives back stays for the next sample, within what is accounted for.
+    [[nodiscard]] BufferPool& working() noexcept { return working_; }
 
     /// Between samples: lets go of the memory if another thread waits for some.
     void ease() {
@@ -42,6 +50,7 @@ class Scratch {
 
   private:
     void free() {
+        working_.limit(0);
         block_.reset();
         lease_.release();
     }
@@ -49,6 +58,7 @@ class Scratch {
     MemoryAccount& memory_;
     MemoryLease lease_;
     BufferPool pool_{0};  // keeps nothing: what is not in `block_` goes back to the system
+    BufferPool working_{std::numeric_limits<std::size_t>::max()};
     std::optional<PoolBlock> block_;
 };
 

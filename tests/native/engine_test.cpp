@@ -1,4 +1,5 @@
-// The thread pool and the queue: nothing lost, nothing run twice, no hang, and an error that arrives.
+// The thread pool and the queue: nothing lost, nothing run twice, no hang, and an error that arrives; and the memory
+// that blocks of a pool take.
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,6 +17,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/buffer.h"
 #include "claims.h"
 #include "engine/cores.h"
 #include "engine/ordered.h"
@@ -56,6 +58,33 @@ class TemporaryFolder {
 };
 
 }  // namespace
+
+// ---- blocks
+
+CLAIM(idle_blocks_make_room_for_those_in_use) {
+    BufferPool pool(1 << 30);
+    pool.limit(100'000);
+    pool.give(pool.take(80'000), 80'000);
+    CHECK(pool.idle_bytes() == 81'920);
+    std::uint8_t* other = pool.take(40'000);  // of another size: both do not fit
+    CHECK(pool.idle_bytes() == 0);
+    std::uint8_t* large = pool.take(200'000);  // never refused
+    pool.give(large, 200'000);
+    CHECK(pool.idle_bytes() == 0);
+    pool.give(other, 40'000);
+    CHECK(pool.idle_bytes() == 40'960);
+    pool.limit(0);
+    CHECK(pool.idle_bytes() == 0);
+}
+
+CLAIM(block_of_a_size_is_used_again) {
+    BufferPool pool(1 << 30);
+    std::uint8_t* first = pool.take(50'000);
+    pool.give(first, 50'000);
+    std::uint8_t* second = pool.take(50'000);
+    CHECK(first == second);
+    pool.give(second, 50'000);
+}
 
 // ---- queue
 

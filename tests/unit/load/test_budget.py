@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import penstock
-from penstock import ArgumentError, Loader
+from penstock import ArgumentError, Loader, _native
 from penstock.build import build
 from penstock.load.budget import Budget, Demand, plan_budget
 from penstock.transforms import CenterCrop
@@ -136,6 +136,16 @@ def test_working_memory_covers_what_codecs_take_themselves(tmp_path: Path, forma
 
     assert found["peak_memory_bytes"] <= found["working_bytes"]
     assert found["grown"] <= found["working_bytes"] + 32 * MIB  # stacks, and what the allocator keeps
+
+
+def test_what_codecs_take_does_not_stay_behind_a_loader(tmp_path: Path) -> None:
+    for number in range(24):  # of as many sizes: blocks of one would not serve the next
+        pixels = np.full((100 + 40 * number, 300, 3), number, np.uint8)
+        (tmp_path / f"{number}.png").write_bytes(penstock.encode(pixels, "png"))
+    idle_bytes = _native.pool_idle_bytes()
+    with Loader(tmp_path, batch_size=4, threads=2, transform=[CenterCrop(64)]) as loader:
+        assert sum(len(batch["id"]) for batch in loader) == 24
+        assert _native.pool_idle_bytes() == idle_bytes
 
 
 @pytest.mark.parametrize("cache", ["rolling", "liquid"])
