@@ -7,8 +7,9 @@ while, and only advise: an order that depended on the machine would not be the s
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
+from itertools import count, islice
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -23,7 +24,11 @@ from penstock.storage import probe_reads
 
 LARGE = 1 << 20
 PAGE = 4096
-NUM_LARGE, NUM_RECORDS = 16, 32  # a third of a second on a disk that seeks, nothing on one that does not
+NUM_LARGE, NUM_RECORDS = 8, 32  # in one call
+ROUNDS = 2  # once this way around, once that: a second or two on a slow disk, nothing on a fast one
+PHASE_SECONDS = 0.4  # a throttle of the kernel lets a tenth of a second's bytes through at once
+PHASE_BYTES = 32 << 20
+ADVICE_GAIN = 2.0  # nobody asked: a disk that seeks gains far more, and a busy one is not to be taken for it
 DEPTH = 16
 LEAST_SEEKING_SECONDS = 1e-6
 PATIENCE_SECONDS = 5.0  # of waiting for reads, before it is worth a look
@@ -38,6 +43,11 @@ class Measured:
 
     disk: DiskRates
     window: Window | None
+
+    def gain(self, record_bytes: float) -> float:
+        """How many times as fast the window's runs are read as single records."""
+        run = 1 if self.window is None else self.window.run
+        return self.disk.records_per_second(record_bytes, run) / self.disk.records_per_second(record_bytes)
 
     def as_stats(self) -> dict[str, Any]:
         """For `Loader.stats()`."""
@@ -65,14 +75,46 @@ def measure_shard(shard: Path, record_bytes: float) -> DiskRates | None:
     size = shard.stat().st_size
     if size < 2 * LARGE:
         return None
-    large = list(range(0, size - LARGE + 1, LARGE))[:NUM_LARGE]
     request = min(LARGE, max(1, round(record_bytes / PAGE)) * PAGE)
-    places = draw(0, 0, np.arange(NUM_RECORDS)) % np.uint64(size // request)
-    in_a_row = probe_reads(shard, large, LARGE, depth=DEPTH, direct=True)
-    scattered = probe_reads(shard, [int(place) * request for place in places], request, depth=DEPTH, direct=True)
-    bytes_per_second = in_a_row["num_bytes"] / in_a_row["wall_seconds"]
-    seeking = seek_seconds(scattered["wall_seconds"] / NUM_RECORDS, request / bytes_per_second)
+    phases = [_Phase(shard, LARGE, _in_a_row(size // LARGE)), _Phase(shard, request, _scattered(size // request))]
+    for number in range(ROUNDS):
+        for phase in phases if number % 2 == 0 else reversed(phases):
+            phase.run()
+    in_a_row, scattered = phases
+    bytes_per_second = LARGE * in_a_row.num_reads / in_a_row.seconds
+    seeking = seek_seconds(scattered.seconds / scattered.num_reads, request / bytes_per_second)
     return DiskRates(bytes_per_second, 1 / max(seeking, LEAST_SEEKING_SECONDS))
+
+
+class _Phase:
+    """Reads of one kind, for long enough that what a throttle lets through at once does not count."""
+
+    def __init__(self, shard: Path, request_bytes: int, places: Iterator[int]) -> None:
+        self._shard = shard
+        self._request_bytes = request_bytes
+        self._places = places
+        self._chunk = NUM_LARGE if request_bytes == LARGE else NUM_RECORDS
+        self.num_reads = 0
+        self.seconds = 0.0
+
+    def run(self) -> None:
+        """Read for a while, or so much that a disk is fast if it takes less."""
+        until, enough = self.seconds + PHASE_SECONDS, self.num_reads + PHASE_BYTES // self._request_bytes
+        while self.seconds < until and self.num_reads < enough:
+            offsets = [place * self._request_bytes for place in islice(self._places, self._chunk)]
+            self.seconds += probe_reads(self._shard, offsets, self._request_bytes, depth=DEPTH, direct=True)[
+                "wall_seconds"
+            ]
+            self.num_reads += len(offsets)
+
+
+def _in_a_row(num_places: int) -> Iterator[int]:
+    return (number % num_places for number in count())
+
+
+def _scattered(num_places: int) -> Iterator[int]:
+    """Never the same ones in turn: a disk has a cache of its own."""
+    return (int(place) for chunk in count() for place in draw(0, chunk, np.arange(NUM_RECORDS)) % np.uint64(num_places))
 
 
 class SeekingWatch:
@@ -97,7 +139,7 @@ class SeekingWatch:
             measured = measure_pattern(self._samples)
         if measured is not None:
             self._reading.update(asdict(measured.disk))
-            if measured.window is not None:
+            if measured.window is not None and measured.gain(float(self._samples.sizes.mean())) >= ADVICE_GAIN:
                 self._advise(measured.window)
 
     def _advise(self, window: Window) -> None:

@@ -59,7 +59,7 @@ def test_a_loader_measures_when_asked_to(dataset: Path, monkeypatch: pytest.Monk
         assert seeking.stats()["reading"]["pattern"] == "runs"
         assert seeking.stats()["reading"]["reads_per_second"] == pytest.approx(300, rel=0.3)
         assert seeking.state_dict()["window"] is not None
-    monkeypatch.setenv(EMULATED_DISK, EmulatedDisk(30e6, None).as_text())
+    monkeypatch.setenv(EMULATED_DISK, EmulatedDisk(10e6, None).as_text())
     with Loader(dataset, batch_size=16, window="auto", cache="none") as slow:
         assert slow.stats()["reading"]["pattern"] == "random"
         assert slow.state_dict()["window"] is None
