@@ -125,7 +125,8 @@ def memory_for(path: str | os.PathLike[str], options: LoaderBenchOptions) -> int
     transform = named(options.transform)
     with Loader(path, batch_size=options.batch_size, transform=transform, memory=0, cache="none") as loader:
         working_bytes, mean_bytes = loader.stats()["working_bytes"], float(loader.dataset.sizes.mean())
-    under_way = depth_for(options.batch_size) * options.batch_size * mean_bytes
+    num_passing = 0 if options.cache == "pinned" else depth_for(options.batch_size) * options.batch_size
+    under_way = num_passing * mean_bytes
     return int(working_bytes + under_way) + options.cache_bytes
 
 

@@ -15,7 +15,7 @@ from penstock.load.options import OWN_CACHES, ReadPolicy, check_choice
 from penstock.load.pattern import measure_disk
 from penstock.load.probe import FORM_NUMBERS, Bench, Probe, Trial
 from penstock.load.samples import Ids, Samples
-from penstock.order import Order, Share
+from penstock.order import Share
 from penstock.order.forms import ENCODED, Form, Room, Source, choose_forms, outlook
 
 DECODED = "decoded"
@@ -46,17 +46,6 @@ class Kept:
         if cached not in (DECODED, WEIR):
             return cls(cached)
         return cls(cached, forms=np.full(samples.num_samples, FORM_NUMBERS[WEIR], np.uint8))
-
-    def passing_share(self, cache: str, order: Order) -> float:
-        """Of the samples of batches under way: how many come into memory before others leave it, at most.
-
-        What is pinned makes room for nothing. Where a share x of every batch is kept, a part 1 - x of that is new:
-        never more than a quarter of a batch, on average, and half of one leaves room for batches that have more.
-        Encoded samples are small, and room is held back for all of them.
-        """
-        if self.wanted == ENCODED or order.reads_runs:
-            return 1.0
-        return 0.0 if cache == "pinned" else 0.5
 
     def scratch_bytes(self, samples: Samples) -> int:
         """What a thread takes to make a sample what it stays as, beside what decoding it takes."""

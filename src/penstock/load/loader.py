@@ -389,8 +389,11 @@ class Loader:
         return plan_kept(cached, self._samples, self._share(), room, bench, may_encode=may_encode)
 
     def _num_passing(self, depth: int) -> int:
-        """How many samples of the batches under way may come into memory before others leave it."""
-        return int(depth * self.batch_size * self._kept.passing_share(self._policy.cache, self._order))
+        """How many samples of the batches under way may come into memory before others leave it.
+
+        What is pinned takes nobody's place; runs of a window come into memory whatever stays there.
+        """
+        return 0 if self._policy.cache == "pinned" and not self._order.reads_runs else depth * self.batch_size
 
     def _share_out(self) -> Budget:
         samples, given = self._samples, self._resources.memory_bytes

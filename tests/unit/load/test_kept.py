@@ -266,7 +266,7 @@ def test_what_is_chosen_is_measured(sets: Sets, monkeypatch: pytest.MonkeyPatch)
 
     # On a disk that gives hardly anything, only hits count, and most of them are found encoded.
     monkeypatch.setattr(kept_module, "measure_disk", lambda _: DiskRates(1e3, 1e3))
-    memory = memory_for(sets("jpeg"), 0.2, cached="pixels", cache="rolling")
+    memory = memory_for(sets("jpeg"), 0.5, cached="encoded", cache="rolling")
     with loader(sets("jpeg"), cached="decoded", cache="rolling", memory=memory) as source:
         assert source.stats()["cached"]["formats"] == {"jpeg:q=90": "encoded"}
 
