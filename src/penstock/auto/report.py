@@ -120,11 +120,17 @@ def _mixes(plan: Plan, problem: Problem) -> Section:
     shares = np.linspace(0, 1, 41)
     rates = [rates_of(problem, two_formats(problem, source, other, float(share))) for share in shares]
     top = max(rate.end_to_end for rate in rates) * 3
-    load = Series("load", tuple((float(s), min(r.load, top)) for s, r in zip(shares, rates, strict=True)))
-    decode = Series("decode", tuple((float(s), min(r.decode, top)) for s, r in zip(shares, rates, strict=True)))
-    series = [load, decode]
+    curves = {"load": [r.load for r in rates], "decode": [r.decode for r in rates]}
     if math.isfinite(problem.compute_rate):
-        series.append(Series("model", ((0.0, min(problem.compute_rate, top)), (1.0, min(problem.compute_rate, top)))))
+        curves["model"] = [problem.compute_rate] * len(shares)
+    inside = {
+        key: [(float(s), v) for s, v in zip(shares, curve, strict=True) if v <= top] for key, curve in curves.items()
+    }
+    series = [Series(key, tuple(points)) for key, points in inside.items() if points]
+    beyond = [key for key, points in inside.items() if len(points) < len(shares)]
+    caption = "Where loading and decoding cross, both finish together; the slower one counts."
+    if beyond:
+        caption += f" What is faster than {top:,.0f} a second is beyond the picture ({', '.join(beyond)})."
     marks = []
     if set(plan.mix) <= {name, problem.formats[source]}:
         marks.append(Mark("chosen", plan.mix.get(name, 0.0), plan.chosen.rates.end_to_end))
@@ -132,7 +138,7 @@ def _mixes(plan: Plan, problem: Problem) -> Section:
     return Section(
         "The mix",
         (),
-        (Figure(drawing, "Where loading and decoding cross, both finish together; the slower one counts."),),
+        (Figure(drawing, caption),),
     )
 
 

@@ -49,7 +49,7 @@ def check_room(folder: Path, probe: DiskProbe | None = None) -> None:
         raise StorageError(
             f"the probe of the disk cannot be written: {cause.what}",
             where=str(folder),
-            fix="name a folder on the disk where the dataset will live, one that can be written, with --on",
+            fix="name a folder that can be written, on the disk of the dataset to be: --on of profile, OUT of auto",
             code=cause.code,
         ) from cause
     path.unlink()
@@ -58,7 +58,7 @@ def check_room(folder: Path, probe: DiskProbe | None = None) -> None:
         raise StorageError(
             f"{bytes_text(free)} are free, the probe of the disk needs {bytes_text(needed)}",
             where=str(folder),
-            fix="free some, or choose another folder with --on",
+            fix="free some, or choose another folder: --on of profile, OUT of auto",
             code=410,
         )
 
