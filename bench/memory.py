@@ -12,7 +12,7 @@ decoded  CPU time and images a second of PNGs in the same memory: encoded, as pi
 
 Every measurement is a process of its own under `penstock.limits`, and a line of bench/results/memory.jsonl. A line that
 the same commit has recorded is not measured again, so a run that was killed goes on. All of it takes about 22 minutes,
-`rate` alone 11.
+`rate` alone 9.
 
 How even batches come is asked four times. The kernel's throttle lets through a tenth of a second's bytes at once, so
 batches of 30 ms tell about it and not about the loader (those lines stand for images a second). `count` needs no clock:
@@ -331,7 +331,7 @@ def measure_long_batches(lines: Lines, small: Path) -> None:
         what: dict[str, object] = {"contender": cache, "memory_share": SHARE, "by": "long"}
         if lines.wants("rate", **what):
             dataset = make_dataset(small.parents[1] / "long", count, LONG_SIDE)
-            wish = wish_for(dataset, cache, SHARE, LONG_BATCH, epochs=2 if cache == "none" else 4)
+            wish = wish_for(dataset, cache, SHARE, LONG_BATCH, epochs=2 if cache == "none" else 3)
             done, epochs = epochs_of(wish, slow_disk(wish, dataset))
             lines.add("rate", what, rate_found(epochs, done))
 
