@@ -164,6 +164,7 @@ def wish_for(dataset: Path, cache: str, share: float, batch_size: int = BATCH, *
         "batch_size": batch_size,
         "threads": 2,
         "crop": CROP,
+        "window": False,  # no look at the disk in the middle of an epoch
         "epochs": 3,
         **more,
     }

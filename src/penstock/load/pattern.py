@@ -24,11 +24,12 @@ from penstock.storage import probe_reads
 
 LARGE = 1 << 20
 PAGE = 4096
-NUM_LARGE, NUM_RECORDS = 8, 32  # in one call
+NUM_LARGE, NUM_RECORDS = 4, 16  # in one call
 ROUNDS = 2  # once this way around, once that: a second or two on a slow disk, nothing on a fast one
 PHASE_SECONDS = 0.4  # a throttle of the kernel lets a tenth of a second's bytes through at once
+GLANCE_SECONDS = 0.05  # the same while somebody waits for a batch: less certain, so more must be gained
 PHASE_BYTES = 32 << 20
-ADVICE_GAIN = 2.0  # nobody asked: a disk that seeks gains far more, and a busy one is not to be taken for it
+ADVICE_GAIN = 3.0  # nobody asked: a disk that seeks gains far more, and a busy one is not to be taken for it
 DEPTH = 16
 LEAST_SEEKING_SECONDS = 1e-6
 PATIENCE_SECONDS = 5.0  # of waiting for reads, before it is worth a look
@@ -54,23 +55,24 @@ class Measured:
         return {"pattern": "random" if self.window is None else "runs", "from": "measured", **asdict(self.disk)}
 
 
-def measure_pattern(samples: Samples) -> Measured | None:
+def measure_pattern(samples: Samples, phase_seconds: float = PHASE_SECONDS) -> Measured | None:
     """How to read these samples from the disk they are on; None for files, which are read by name, and tiny shards."""
-    disk = measure_disk(samples)
+    disk = measure_disk(samples, phase_seconds)
     if disk is None:
         return None
     return Measured(disk, choose_window(disk, float(samples.sizes.mean()), len(samples)))
 
 
-def measure_disk(samples: Samples) -> DiskRates | None:
+def measure_disk(samples: Samples, phase_seconds: float = PHASE_SECONDS) -> DiskRates | None:
     """Rates of the disk that the samples are on, by their largest shard; None for files, and for tiny shards."""
     if samples.records is None:
         return None
     shards = [Path(samples.place, name) for name in Dataset(samples.place).locations("image").shard_files]
-    return measure_shard(max(shards, key=lambda path: path.stat().st_size), float(samples.sizes.mean()))
+    largest = max(shards, key=lambda path: path.stat().st_size)
+    return measure_shard(largest, float(samples.sizes.mean()), phase_seconds)
 
 
-def measure_shard(shard: Path, record_bytes: float) -> DiskRates | None:
+def measure_shard(shard: Path, record_bytes: float, phase_seconds: float = PHASE_SECONDS) -> DiskRates | None:
     """Rates of the disk that a file is on, for records of about this size; None if the file is too small to tell."""
     size = shard.stat().st_size
     if size < 2 * LARGE:
@@ -79,7 +81,7 @@ def measure_shard(shard: Path, record_bytes: float) -> DiskRates | None:
     phases = [_Phase(shard, LARGE, _in_a_row(size // LARGE)), _Phase(shard, request, _scattered(size // request))]
     for number in range(ROUNDS):
         for phase in phases if number % 2 == 0 else reversed(phases):
-            phase.run()
+            phase.run(phase_seconds)
     in_a_row, scattered = phases
     bytes_per_second = LARGE * in_a_row.num_reads / in_a_row.seconds
     seeking = seek_seconds(scattered.seconds / scattered.num_reads, request / bytes_per_second)
@@ -97,14 +99,13 @@ class _Phase:
         self.num_reads = 0
         self.seconds = 0.0
 
-    def run(self) -> None:
-        """Read for a while, or so much that a disk is fast if it takes less."""
-        until, enough = self.seconds + PHASE_SECONDS, self.num_reads + PHASE_BYTES // self._request_bytes
+    def run(self, seconds: float) -> None:
+        """Read for so long, or so much that a disk is fast if it takes less."""
+        until, enough = self.seconds + seconds, self.num_reads + PHASE_BYTES // self._request_bytes
         while self.seconds < until and self.num_reads < enough:
             offsets = [place * self._request_bytes for place in islice(self._places, self._chunk)]
-            self.seconds += probe_reads(self._shard, offsets, self._request_bytes, depth=DEPTH, direct=True)[
-                "wall_seconds"
-            ]
+            found = probe_reads(self._shard, offsets, self._request_bytes, depth=DEPTH, direct=True)
+            self.seconds += found["wall_seconds"]
             self.num_reads += len(offsets)
 
 
@@ -136,7 +137,7 @@ class SeekingWatch:
         self._is_over = True
         measured = None
         if counters["decode_wait_seconds"] > counters["decode_busy_seconds"]:
-            measured = measure_pattern(self._samples)
+            measured = measure_pattern(self._samples, GLANCE_SECONDS)
         if measured is not None:
             self._reading.update(asdict(measured.disk))
             if measured.window is not None and measured.gain(float(self._samples.sizes.mean())) >= ADVICE_GAIN:
