@@ -106,21 +106,6 @@ def test_a_fast_disk_reverses_mix(smooth: Path, tmp_path: Path) -> None:
 
 @pytest.mark.long
 @pytest.mark.usefixtures("needs_groups")
-def test_a_single_image_reverses_whatif(smooth: Path, tmp_path: Path) -> None:
-    """One image gives a second core nothing to do, so that taking it away does not halve the rate as predicted."""
-
-    def error(data: Path, *settings: str) -> float:
-        errors = found("whatif", data, tmp_path / f"{data.name}-run", *settings, "seconds=0.5").values["errors"]
-        assert isinstance(errors, dict)
-        return float(str(errors["one core, quick disk"]))
-
-    alone = write_images(tmp_path / "alone", noise(1, 512))
-    assert error(smooth, f"disk={SLOW}", "faster=2", "batch_size=4") > -1 / 3
-    assert error(alone, "disk=400MB/s", "cached_shares=") < -1 / 3
-
-
-@pytest.mark.long
-@pytest.mark.usefixtures("needs_groups")
 def test_memory_for_everything_reverses_thrash(tmp_path: Path) -> None:
     data = write_images(tmp_path / "data", noise(40, 1024))
     settings = ("policies=page cache,pinned", "disk=100MB/s", "epochs=2", "batch_size=4")
