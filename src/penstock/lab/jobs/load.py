@@ -18,10 +18,14 @@ def run(order: Order, on_progress: OnProgress) -> Measures:
     Cold: the page cache forgets the data before each epoch. The first epoch warms up and is kept in the line; rates are
     of the others.
     """
-    loader = open_loader(order.text("loader", "penstock"), spec_of(order))
+    spec = spec_of(order)
+    loader = open_loader(order.text("loader", "penstock"), spec)
     meter = TreeMeter(os.getpid())
     count = order.integer("epochs", 3)
-    epochs = [_epoch(loader, meter, order, (number, count), on_progress) for number in range(count)]
+    epochs = []
+    for number in range(count):
+        start_cold(order, spec)
+        epochs.append(_epoch(loader, meter, order, (number, count), on_progress))
     counted = epochs[1:] or epochs
     facts = loader.facts()
     measures: Measures = {
@@ -40,7 +44,6 @@ def run(order: Order, on_progress: OnProgress) -> Measures:
 def _epoch(
     loader: LabLoader, meter: TreeMeter, order: Order, place: tuple[int, int], on_progress: OnProgress
 ) -> dict[str, float]:
-    start_cold(order)
     before, counted = meter.look(), loader.facts().get("bytes_read", 0.0)
     begin = time.perf_counter()
     num_images = 0

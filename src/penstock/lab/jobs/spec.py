@@ -37,16 +37,15 @@ def spec_of(order: Order, *, part: str = "", variant: str = "") -> LoaderSpec:
     )
 
 
-def start_cold(order: Order) -> None:
+def start_cold(order: Order, spec: LoaderSpec) -> None:
     """Let the page cache forget what a loader is about to read, if the settings say `cold`.
 
     So an epoch of a loader that leaves caching to the kernel reads the disk, as one of data beyond memory would.
     """
     if not order.settings.get("cold"):
         return
-    variant = order.text("variant")
-    for path in (order.paths["data"], beton_of(order.paths[variant]) if variant else ""):
-        if path and Path(path).exists():
+    for path in (spec.folder, beton_of(spec)):
+        if Path(path).exists():
             drop_cached(path, is_on_disk=True)
 
 

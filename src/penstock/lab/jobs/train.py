@@ -31,11 +31,12 @@ def run(order: Order, on_progress: OnProgress) -> Measures:
     meter = TreeMeter(os.getpid())
     epochs: list[dict[str, float]] = []
     for variant, count in _stages(order):
-        loader = open_loader(order.text("loader", "penstock"), spec_of(order, part="train", variant=variant))
+        spec = spec_of(order, part="train", variant=variant)
+        loader = open_loader(order.text("loader", "penstock"), spec)
         tune = _tuner(order, trainer, loader)
         for _ in range(count):
             on_progress(f"epoch {len(epochs) + 1} of {_num_epochs(order)}, {variant}", len(epochs), _num_epochs(order))
-            start_cold(order)
+            start_cold(order, spec)
             steps = -(-loader.num_images // order.integer("batch_size", 32))
             epochs.append(_epoch(trainer, loader, validation, meter, (len(epochs), steps)) | tune())
         loader.close()

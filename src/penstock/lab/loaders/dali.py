@@ -51,6 +51,8 @@ class DaliLoader:
             else:
                 images = fn.decoders.image(encoded, device="cpu", output_type=types.RGB)
             images = fn.resize(images, size=[spec.size, spec.size], interp_type=types.INTERP_LINEAR)
+            if spec.crop == "resized":
+                images = fn.flip(images, horizontal=fn.random.coin_flip())
             return fn.transpose(images, perm=[2, 0, 1]), label
 
         self._pipeline = pipeline()
@@ -72,6 +74,6 @@ class DaliLoader:
 
 def open_loader(spec: LoaderSpec) -> DaliLoader:
     """As the contract says."""
-    if spec.target == "mask" or spec.is_encoded or spec.size == 0:
-        raise LeftOut("this loader is measured on labelled images of one size alone")
+    if spec.target == "mask" or spec.is_encoded or spec.size == 0 or spec.crop not in ("resized", "stretch"):
+        raise LeftOut("this loader is measured on labelled images, on crops resized and stretch alone")
     return DaliLoader(spec)

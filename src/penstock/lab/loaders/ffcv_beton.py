@@ -44,7 +44,7 @@ class BetonLoader:
 
         files = labelled_files(spec)
         self.num_images = len(files)
-        path = _written(Path(beton_of(spec.path)), files)
+        path = _written(beton_of(spec), files)
         crop = [RandomResizedCropRGBImageDecoder((spec.size, spec.size), scale=(0.08, 1)), RandomHorizontalFlip()]
         reads_disk = spec.cache == "none"
         self._loader = Loader(

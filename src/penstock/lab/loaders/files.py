@@ -1,24 +1,36 @@
-"""Image files and the labels of their folders, as loaders of others want them."""
+"""Image files and the labels of their folders, as loaders of others want them: the samples that ours would load."""
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
+import numpy as np
+
+from penstock.lab.jobs.contract import LeftOut
 from penstock.lab.loaders.contract import LoaderSpec
-from penstock.storage import list_tree
+from penstock.lab.loaders.ours import part_of
+from penstock.load.source import open_samples
+from penstock.records.dataset import open_dataset
+from penstock.records.folder import list_folder
 
-ENDINGS = (".bmp", ".jpeg", ".jpg", ".png", ".webp")
 
-
-def beton_of(dataset: str) -> str:
-    """Where FFCV's file stands that has the images of a dataset."""
-    return str(Path(dataset).with_suffix(".beton"))
+def beton_of(spec: LoaderSpec) -> Path:
+    """Where FFCV's file stands that has the samples of a spec."""
+    part = hashlib.sha256(f"{spec.part} {spec.share}".encode()).hexdigest()[:8]
+    return Path(spec.path).with_suffix(f".{part}.beton")
 
 
 def labelled_files(spec: LoaderSpec) -> list[tuple[str, int]]:
-    """(path, class) of the part of the data that a spec names; classes are folders, sorted."""
-    paths = [path for path in list_tree(spec.folder).paths() if path.suffix.lower() in ENDINGS]
-    if {"train", "val"} <= {path.relative_to(spec.folder).parts[0] for path in paths}:
-        paths = [path for path in paths if path.relative_to(spec.folder).parts[0] == (spec.part or "train")]
-    classes = sorted({path.parent.name for path in paths})
-    return [(str(path), classes.index(path.parent.name)) for path in paths]
+    """(path, class) of each sample that our loader gives for this spec, in the order of ids; without classes, 0."""
+    samples = open_samples(spec.path)
+    chosen = part_of(samples, spec.part, spec.share)
+    ids = np.arange(len(samples)) if chosen is None else chosen
+    labels = samples.scalars.get("label", np.zeros(len(samples), np.int64))
+    is_folder = Path(spec.path) == Path(spec.folder)
+    keys = list_folder(spec.folder).keys if is_folder else open_dataset(spec.path).column("key").to_pylist()
+    files = [(str(Path(spec.folder) / keys[sample]), int(labels[sample])) for sample in ids.tolist()]
+    missing = next((path for path, _ in files if not Path(path).is_file()), None)
+    if missing is not None:
+        raise LeftOut(f"this loader reads image files, and the data does not lie in files by its keys: {missing}")
+    return files

@@ -67,8 +67,8 @@ class TorchLoader:
 
 def open_loader(spec: LoaderSpec) -> TorchLoader:
     """As the contract says."""
-    if spec.target == "mask" or spec.is_encoded:
-        raise LeftOut("this loader is measured on labelled images alone")
+    if spec.target == "mask" or spec.is_encoded or spec.crop not in ("resized", "plain", "stretch"):
+        raise LeftOut("this loader is measured on labelled images, on crops of training alone")
     return TorchLoader(spec)
 
 
@@ -81,8 +81,7 @@ def _cropped(image: Image.Image, spec: LoaderSpec) -> Image.Image:
     if spec.crop == "resized":
         left, top, width, height = _random_box(*image.size)
         return image.crop((left, top, left + width, top + height)).resize((size, size), Image.Resampling.BILINEAR)
-    left = random.randint(0, image.width - size) if spec.crop == "plain" else (image.width - size) // 2
-    top = random.randint(0, image.height - size) if spec.crop == "plain" else (image.height - size) // 2
+    left, top = random.randint(0, image.width - size), random.randint(0, image.height - size)
     return image.crop((left, top, left + size, top + size))
 
 

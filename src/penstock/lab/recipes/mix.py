@@ -14,6 +14,7 @@ from penstock.lab.model import best_share, mixed_rate, telling_disk
 from penstock.lab.recipe import Cell, DataFacts, Findings, Recipe
 from penstock.lab.recipes.holding import disk_limits
 from penstock.lab.statistics import estimate, paired_ratio
+from penstock.lab.work import SOURCE
 from penstock.limits import Limits
 from penstock.report import Figure, Section
 from penstock.report.charts import Mark, Series, lines
@@ -111,7 +112,8 @@ class Mix(Recipe):
     def _rival(self, name: str, limits: Limits, seed: int) -> Cell:
         # Loaders of others stack their batches, so images are brought to one size.
         held: dict[str, Json] = {"size": 224, "crop": "stretch", "threads": self.threads, "batch_size": self.batch_size}
-        return Cell("load", {"loader": name, "epochs": 2, "cold": True, **held}, seed, limits, is_alone=True)
+        told: dict[str, Json] = {"loader": name, "variant": SOURCE, "epochs": 2, "cold": True}
+        return Cell("load", told | held, seed, limits, is_alone=True)
 
     def _disk(self, pair: str, data: DataFacts, done: Sequence[Line]) -> Limits:
         """The disk to measure a pair on; what it follows from has been measured."""
