@@ -41,6 +41,9 @@ PATCHES = ("crop=plain", "size=56")
 ONE_CORE = ("torch_threads=1",)
 """What is not timed runs beside other work, where threads that wait for each other would crawl."""
 
+WAYS = "synthetic,torch,dali,ffcv,penstock,penstock@weir:fast,penstock@jpeg=0.4/weir:fast=0.6"
+"""On the disk of the run JPEG and weir:fast alone train about as fast: the one lacks cores, the other the disk."""
+
 CAMPAIGNS = (
     Campaign("orthogonal", "photos", ("disk=40MB/s", "epochs=3"), 1.0),
     Campaign("thrash", "photos", ("disk=80MB/s", "epochs=2"), 4.0),
@@ -48,7 +51,7 @@ CAMPAIGNS = (
     Campaign("codecs", "frames", ("images=16", "repeats=2"), 2.0),
     Campaign("whatif", "frames", ("seconds=1.0",), 1.2),
     Campaign("bottleneck", "animals", ("disk=20MB/s", "epochs=2"), 4.0),
-    Campaign("train", "animals", ("models=alexnet", "disk=50MB/s"), 3.0),
+    Campaign("train", "herd", ("models=alexnet", "disk=300MB/s", f"loaders={WAYS}"), 4.0),
     Campaign("lossless", "patches", (*PATCHES, "epochs=5", "disk=8MB/s", "model=alexnet"), 3.0),
     Campaign("time-budget", "patches", (*PATCHES, "disk=2MB/s", "budget_epochs=4", "max_epochs=12"), 2.5),
     Campaign("fidelity", "patches", (*PATCHES, "epochs=8", "disk=2MB/s"), 4.5),

@@ -1,7 +1,8 @@
 """The data of the lab's recorded runs: made once of the real images beside the checkout, each a folder by its name.
 
 `photos`: 240 ImageNet images as PNG, so that the disk has something to read. `animals`: 300 ImageNet images as they
-are, in two classes by their WordNet numbers, for what only needs labels to be there. `frames`: Cityscapes as it is.
+are, in two classes by their WordNet numbers, for what only needs labels to be there; `herd`: each of them four times,
+so that an epoch on a fast disk is long enough to be timed. `frames`: Cityscapes as it is.
 `patches`: windows of Cityscapes' frames as they are, whose class is what covers most of them, as the masks say.
 """
 
@@ -51,11 +52,12 @@ def _photos(work: Path) -> None:
         (work / f"{index:05d}.png").write_bytes(encode(decode(read_file(path)), "png"))
 
 
-def _animals(work: Path) -> None:
+def _animals(work: Path, copies: int = 1) -> None:
     for path in files_of("imagenet"):
         kind = work / ("animal" if int(path.name[1:9]) < LAST_ANIMAL else "other")
         kind.mkdir(exist_ok=True)
-        shutil.copy(path, kind / path.name)
+        for copy in range(copies):
+            shutil.copy(path, kind / f"{copy}-{path.name}")
 
 
 def _patches(work: Path) -> None:
@@ -88,6 +90,7 @@ def _windows(path: Path) -> Iterator[tuple[str, str, Pixels]]:
 
 MAKERS: dict[str, Callable[[Path], None]] = {
     "animals": _animals,
+    "herd": lambda work: _animals(work, copies=4),
     "patches": _patches,
     "photos": _photos,
 }

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 import pytest
@@ -50,6 +51,8 @@ class Machine:
         "l3": 1.4e5,
     }
 
+    model_seconds: Mapping[str, float] = defaultdict(lambda: 2e-4)
+
     def size(self, variant: str) -> float:
         parts = [part.rpartition("=") for part in variant.split(",")]
         if all(share.replace(".", "", 1).isdigit() and name in self.bytes_of for name, _, share in parts):
@@ -75,7 +78,7 @@ class Machine:
         if told.get("storage") in ("memory", "synthetic"):
             missed = 0.0
         decode = 0.0 if told.get("loader") == "synthetic" else self.decode_seconds(variant)
-        model = 2e-4 if cell.job == "train" else 0.0
+        model = self.model_seconds[str(told.get("model", ""))] if cell.job == "train" else 0.0
         rate = noise / max(read * missed, decode, model, 1e-9)
         epoch = {"seconds": DATA.num_samples / rate, "num_images": 1000.0, "disk_bytes": self.size(variant) * 1000}
         epoch |= {"accuracy": self.accuracy(cell), "wait_seconds": 0.1, "compute_seconds": 0.1}
@@ -155,6 +158,15 @@ def test_a_fast_disk_reverses_bottleneck() -> None:
     assert fast.startswith("Preparation limits alexnet, source")
 
 
+@pytest.mark.parametrize(("heavy_seconds", "verdict"), [(8e-3, "As published"), (1e-3, "Disagrees")])
+def test_the_model_decides_who_limits_from_memory(heavy_seconds: float, verdict: str) -> None:
+    class Trained(Machine):
+        model_seconds: Mapping[str, float] = {"alexnet": 2e-4, "resnet8": heavy_seconds}  # never changed
+
+    recipe = Bottleneck()
+    assert recipe.findings(lines_on(Trained(disk=5e10), recipe)).sections[0].sentences[1].startswith(verdict)
+
+
 def test_a_fast_disk_reverses_mix() -> None:
     recipe = Mix(pairs=("png+raw",), disk="120MB/s", rivals=())
     balanced, fast = answers(recipe, [Machine(disk=1.2e8), FAST])
@@ -188,6 +200,14 @@ def test_a_fast_disk_reverses_train() -> None:
     slow, fast = answers(recipe, [SLOW, FAST])
     assert slow.startswith("Fastest: with alexnet, penstock.")
     assert fast.startswith("Fastest: with alexnet, penstock@raw.")
+
+
+@pytest.mark.parametrize(("machine", "verdict"), [(Machine(disk=1.2e8), "As published"), (FAST, "Disagrees")])
+def test_training_says_whether_a_mix_feeds_better(machine: Machine, verdict: str) -> None:
+    recipe = Train(loaders=("penstock", "penstock@raw", "penstock@source=0.5/raw=0.5"), models=("alexnet",))
+    lines = lines_on(machine, recipe)
+    assert lines[-1].setting("variant") == "png=0.5,raw=0.5"
+    assert recipe.findings(lines).sections[0].sentences[0].startswith(verdict)
 
 
 def test_a_fast_disk_reverses_time_budget() -> None:

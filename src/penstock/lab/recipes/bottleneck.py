@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import ClassVar
@@ -10,8 +10,9 @@ from typing import ClassVar
 from penstock.lab.advice import Situation, flow_chart
 from penstock.lab.draw import table_of
 from penstock.lab.lines import Line, measured
-from penstock.lab.model import who_limits
+from penstock.lab.model import CLOSE, who_limits
 from penstock.lab.recipe import Cell, DataFacts, Findings
+from penstock.lab.recipes.accuracy import agrees
 from penstock.lab.recipes.dropin import sizes_of
 from penstock.lab.recipes.holding import TrainingRecipe, disk_limits
 from penstock.lab.statistics import Estimate, estimate
@@ -66,7 +67,7 @@ class Bottleneck(TrainingRecipe):
             if storage != DISK:
                 continue
             read, cached = rates[model, DISK, variant, threads].mean, rates[model, MEMORY, variant, threads].mean
-            free = next(value.mean for place, value in rates.items() if place[0] == model and place[1] == SYNTHETIC)
+            free = _synthetic(rates, model)
             who = who_limits(read, cached, free)
             limits[f"{model}, {variant}, {threads} threads"] = who
             stall = fmean(
@@ -98,7 +99,7 @@ class Bottleneck(TrainingRecipe):
             "Differences of whole runs, because timers in a loop cannot tell fetching from preparing: from synthetic "
             "to memory is preparation, from memory to disk is fetching."
         )
-        table = Section("Who limits", (note,), (), table_of(columns, rows))
+        table = Section("Who limits", (note, *_of_models(rates)), (), table_of(columns, rows))
         named = {"disk": "disk", "preparation": "cpu", "model": "compute"}[limits[first]]
         return Findings(answer, (table, *sections), flow_chart(Situation(bottleneck=named, sizes=sizes_of(lines),
                         stall_share=0.0 if named == "compute" else None)), {"limits": dict(limits)})  # fmt: skip
@@ -125,6 +126,28 @@ class Bottleneck(TrainingRecipe):
                 groups["no loading"] = [(SYNTHETIC, value.mean)]
         drawing = bars(list(groups.items()), "images per second", intervals)
         return Section(f"Rates of {model}", (), (Figure(drawing, f"Disk: {self.disk}, past the page cache."),))
+
+
+def _synthetic(rates: Mapping[tuple[str, str, str, int], Estimate], model: str) -> float:
+    return next(value.mean for place, value in rates.items() if place[0] == model and place[1] == SYNTHETIC)
+
+
+def _of_models(rates: Mapping[tuple[str, str, str, int], Estimate]) -> tuple[str, ...]:
+    """Whether the model decides who limits when nothing waits for the disk; nothing of one model alone."""
+    models = sorted({place[0] for place in rates}, key=lambda model: _synthetic(rates, model))
+    if len(models) < 2:
+        return ()
+    heavy, light = models[0], models[-1]
+    reached = {
+        model: max(value.mean for place, value in rates.items() if place[:2] == (model, MEMORY))
+        / _synthetic(rates, model)
+        for model in (heavy, light)
+    }
+    claim = "with all data in memory a light model waits for preparation, and a heavy one does not"
+    told = (
+        f"From memory {light} reaches {reached[light]:.0%} of its rate without loading, {heavy} {reached[heavy]:.0%}."
+    )
+    return (agrees(is_so=reached[light] < CLOSE <= reached[heavy], claim=claim), told)
 
 
 def _rates(found: Sequence[Line]) -> dict[tuple[str, str, str, int], Estimate]:
