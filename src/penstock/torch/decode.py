@@ -36,21 +36,14 @@ def decode_batch(
     >>> decode_batch([grey, grey]).shape
     torch.Size([2, 1, 2, 3])
     """
-    output = Output(layout, dtype, tuple(mean), tuple(std))
-    target = torch.device(device)
-    return decode_records(records, target, output, by_kernels=target.type == "cuda", verify=verify)
-
-
-def decode_records(
-    records: Sequence[Buffer], target: torch.device, output: Output, *, by_kernels: bool, verify: bool = True
-) -> torch.Tensor | list[torch.Tensor]:
-    """As `decode_batch`; `by_kernels` says whether the device decodes what it can."""
     if not records:
         raise ArgumentError("there are no records", where="records", fix="pass at least one")
+    output = Output(layout, dtype, tuple(mean), tuple(std))
+    target = torch.device(device)
     infos = [_inspect(index, record) for index, record in enumerate(records)]
     canvas = Canvas.allocate(infos, output, target)
     here = list(range(len(records)))
-    if by_kernels:
+    if target.type == "cuda":
         here = _decode_there(records, infos, canvas, output, verify=verify)
     for index in here:
         _decode_here(index, records[index], infos[index], canvas.images[index], output, verify=verify)
