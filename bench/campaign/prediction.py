@@ -99,7 +99,8 @@ def _measure(
         setting = by_name[name]
         mine = data[setting.corpus.name]
         profile = refreshers[setting.corpus.name].profile(log, f"prediction/{setting.corpus.name}/{seconds}/{repeat}")
-        found = predict(plans[name].rule, profile, goals_of(setting, mine))
+        # A view has no window: it is read record by record.
+        found = predict(plans[name].rule, profile, goals_of(setting, mine), window=None)
         log.record(QUESTION, {"setting": name, "round": repeat, "predicted": rates_as_dict(found)})
         predicted[name].append(found.end_to_end)
 

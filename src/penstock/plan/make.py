@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from penstock.errors import ArgumentError
+from penstock.order import Window
 from penstock.plan.access import choose_access, in_runs, say_access
 from penstock.plan.document import Plan, Row, WhatIf
 from penstock.plan.explain import explain
@@ -62,9 +63,14 @@ def make_plan(profile: Profile, goals: Goals, *, method: str = "lp", seed: int =
     )
 
 
-def predict(rule: Cheapest, profile: Profile, goals: Goals) -> Rates:
-    """What a plan that was made earlier, or elsewhere, gives on a machine as its profile says it is now."""
+def predict(rule: Cheapest, profile: Profile, goals: Goals, *, window: Window | None) -> Rates:
+    """What a plan that was made earlier, or elsewhere, gives on a machine as its profile says it is now.
+
+    `window` is the plan's, or that of the dataset built by it: what it spares a disk that seeks is counted.
+    """
     problem = make_problem(profile, goals)
+    if window is not None:
+        problem = in_runs(problem, window)
     return rates_of(problem, _expected(rule, profile, problem))
 
 

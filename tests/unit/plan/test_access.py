@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 
 from penstock.plan import Goals, Plan, make_plan, write_plan
+from penstock.plan.make import predict
 from penstock.profile import Figure, Profile, read_profile, write_profile
 from tests.unit.plan.conftest import MEGABYTE, make_profile
 
@@ -36,6 +37,22 @@ def test_a_disk_that_seeks_is_read_in_runs() -> None:
     document = json.loads(write_plan(plan))
     assert document["access"] == "runs"
     assert document["window"] == {"run": plan.window.run, "runs": plan.window.runs}
+
+
+def test_a_plan_made_earlier_is_predicted_with_its_window() -> None:
+    profile, goals = profile_of(8e-3), Goals(memory_bytes=0)
+    plan = make_plan(profile, goals)
+    assert predict(plan.rule, profile, goals, window=plan.window) == plan.chosen.rates
+    assert predict(plan.rule, profile, goals, window=None).load < plan.chosen.rates.load / 5
+
+
+def test_a_window_buys_nothing_on_a_disk_that_does_not_seek() -> None:
+    goals = Goals(memory_bytes=0)
+    window = make_plan(profile_of(8e-3), goals).window
+    unseeking = profile_of(0.0)
+    unseeking = replace(unseeking, disk=replace(unseeking.disk, reads_per_second=Figure.exactly(0.0)))
+    plan = make_plan(unseeking, goals)
+    assert predict(plan.rule, unseeking, goals, window=window) == plan.chosen.rates
 
 
 def test_a_disk_that_does_not_seek_is_read_record_by_record() -> None:

@@ -131,7 +131,7 @@ def test_a_plan_made_earlier_is_predicted_for_the_machine_as_it_is_now() -> None
     profile = make_profile({"png": (1.0, 20.0), "raw": (3.0, 0.5)}, source="png", disk=300e6)
     goals = Goals(memory_bytes=0)
     plan = make_plan(profile, goals)
-    assert predict(plan.rule, profile, goals) == plan.chosen.rates
-    slower = replace(profile, busy_cores=Figure.exactly(1.0))
-    assert predict(plan.rule, slower, goals).decode == pytest.approx(plan.chosen.rates.decode / 2)
-    assert predict(plan.rule, slower, goals).load == plan.chosen.rates.load
+    assert predict(plan.rule, profile, goals, window=plan.window) == plan.chosen.rates
+    slower = predict(plan.rule, replace(profile, busy_cores=Figure.exactly(1.0)), goals, window=plan.window)
+    assert slower.decode == pytest.approx(plan.chosen.rates.decode / 2)
+    assert slower.load == plan.chosen.rates.load
