@@ -43,6 +43,15 @@ Region unorient_region(const Region& region, std::uint8_t orientation, const Pix
     return r;
 }
 
+// Those that the codec can decode at: "1", or "1, 2, 4 or 8".
+std::string scales_text(const Codec& codec) {
+    std::string text = "1";
+    for (const std::uint32_t scale : {2U, 4U, 8U}) {
+        if (codec.can_scale(scale)) text += (scale == 8 ? " or " : ", ") + std::to_string(scale);
+    }
+    return text;
+}
+
 PixelShape oriented(PixelShape shape, std::uint8_t orientation) {
     if (swaps_sides(orientation)) std::swap(shape.width, shape.height);
     return shape;
@@ -75,7 +84,7 @@ DecodePlan plan_decode(const Codec& codec, ByteView data, const DecodeOptions& o
         throw Error(
             ErrorCode::unsupported,
             "codec '" + std::string(codec.name()) + "' cannot decode at scale 1/" + std::to_string(options.scale),
-            "scale", "decode at scale 1 and resize");
+            "scale", "decode at scale " + scales_text(codec) + " and resize");
     }
     PixelShape whole = codec.decoded_shape(plan.info, options);
     const std::uint8_t orientation = options.orient ? plan.info.orientation : std::uint8_t{1};
