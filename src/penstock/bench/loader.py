@@ -5,14 +5,18 @@ from __future__ import annotations
 import os
 import resource
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from penstock.bench.spread import Spread
 from penstock.load import Loader
-from penstock.load.budget import depth_for
+from penstock.load.options import OWN_CACHES
 from penstock.transforms.named import named
 from penstock.types import OnProgress, no_progress
+
+NO_WINDOW = "none"
+WORKS_WELL = 3  # times what decoding into batches takes: encoding what is kept takes less than twice that on top
+ATTEMPTS, NEARLY = 8, 0.005
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +33,9 @@ class LoaderBenchOptions:
     max_seconds: float | None = None
     """Of an epoch: what is loaded by then is what is counted. None: all of it."""
     window: str | int | None = None
+    """As a loader takes it; "none" for none, whatever the dataset records."""
     cache_bytes: int = 0
-    """For the loader's own cache, beside what it needs to work; 0 leaves it to `memory`."""
+    """For the loader's own cache, of samples as they are kept; 0 leaves it to `memory`."""
     cached: str = "encoded"
     """What samples are while they stay in memory."""
 
@@ -96,20 +101,9 @@ def bench_loader(
 ) -> LoaderBench:
     """Load some epochs and drop the batches."""
     options = options or LoaderBenchOptions()
+    memory = memory_for(path, options)
     began = time.perf_counter()
-    loader = Loader(
-        path,
-        batch_size=options.batch_size,
-        transform=named(options.transform),
-        threads=options.threads,
-        memory=memory_for(path, options),
-        cache=options.cache,
-        cached=options.cached,
-        window=options.window,
-        decode=options.decode,
-        on_progress=on_progress,
-    )
-    with loader:
+    with _open(path, options, memory, on_progress) as loader:
         next(iter(loader))
         first_batch_seconds = time.perf_counter() - began
         loader.set_epoch(0)
@@ -119,15 +113,48 @@ def bench_loader(
 
 
 def memory_for(path: str | os.PathLike[str], options: LoaderBenchOptions) -> int | str | None:
-    """The `memory` that leaves a loader's cache `cache_bytes`: what it works with and batches under way come on top."""
+    """The `memory` with which a loader's cache holds `cache_bytes` of samples, as `cached` keeps them.
+
+    A loader divides its memory itself: it is asked what it would do, beginning with more than enough to work with.
+    """
     if options.cache_bytes == 0:
         return options.memory
-    transform = named(options.transform)
-    with Loader(path, batch_size=options.batch_size, transform=transform, memory=0, cache="none") as loader:
-        working_bytes, mean_bytes = loader.stats()["working_bytes"], float(loader.dataset.sizes.mean())
-    num_passing = 0 if options.cache == "pinned" else depth_for(options.batch_size) * options.batch_size
-    under_way = num_passing * mean_bytes
-    return int(working_bytes + under_way) + options.cache_bytes
+    with _open(path, replace(options, cache="none", cached="encoded"), 0) as loader:
+        memory: int = WORKS_WELL * loader.stats()["working_bytes"] + options.cache_bytes
+    before: tuple[int, int] | None = None
+    price = 1.0  # of a byte of cache in bytes of memory: while there is little of it, reads take their part
+    for _ in range(ATTEMPTS):
+        with _open(path, options, memory) as loader:
+            stats = loader.stats()
+        held: int = stats["cache_limit_bytes"]
+        missing = options.cache_bytes - held
+        if stats["resources"]["cache"] not in OWN_CACHES or abs(missing) <= NEARLY * options.cache_bytes:
+            break
+        if before is not None and held != before[1]:
+            price = max(1.0, (memory - before[0]) / (held - before[1]))
+        before = memory, held
+        memory += round(missing * price)
+    return memory
+
+
+def _open(
+    path: str | os.PathLike[str],
+    options: LoaderBenchOptions,
+    memory: int | str | None,
+    on_progress: OnProgress = no_progress,
+) -> Loader:
+    return Loader(
+        path,
+        batch_size=options.batch_size,
+        transform=named(options.transform),
+        threads=options.threads,
+        memory=memory,
+        cache=options.cache,
+        cached=options.cached,
+        window=False if options.window == NO_WINDOW else options.window,
+        decode=options.decode,
+        on_progress=on_progress,
+    )
 
 
 def _run_epoch(loader: Loader, number: int, options: LoaderBenchOptions, on_progress: OnProgress) -> EpochResult:
