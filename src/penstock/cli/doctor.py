@@ -12,10 +12,10 @@ from rich.table import Table
 from penstock.cli.group import add_command
 from penstock.cli.output import JsonOption, Output
 from penstock.doctor import Bought, Diagnosis, Observed, diagnose_run, estimate, short_profile, watch_command
-from penstock.errors import PenstockError
+from penstock.errors import ArgumentError, PenstockError
 from penstock.machine import memory
 from penstock.storage import list_tree, write_file
-from penstock.transforms.named import NAMED
+from penstock.transforms.named import NAMED, named
 from penstock.units import bytes_text, parse_rate
 
 Command = Annotated[list[str], typer.Argument(metavar="COMMAND", help="The training command, after `--`.")]
@@ -62,6 +62,7 @@ def doctor(
     """
     out = Output(json=json)
     rate = parse_rate(disk, name="--disk") if disk else None
+    _check(data, transform, report)
     exit_code, observed = watch_command(command, disk_bytes_per_second=rate)
     bought = None
     if not no_estimate:
@@ -81,6 +82,16 @@ def doctor(
     if exit_code != 0:
         out.warn(f"the command ended with status {exit_code}")
         raise typer.Exit(1)
+
+
+def _check(data: Path | None, transform: str, report: Path | None) -> None:
+    """What would only be noticed after the command, which may run for days."""
+    named(transform)
+    if data is not None and not data.is_dir():
+        raise ArgumentError(f"{data} is no folder", where="--data", fix="name the folder of the images", code=100)
+    if report is not None and (report.is_dir() or not report.parent.is_dir()):
+        what = f"{report} is a folder" if report.is_dir() else f"there is no folder {report.parent}"
+        raise ArgumentError(what, where="--report", fix="name a file in a folder that exists", code=100)
 
 
 def _estimate(out: Output, observed: Observed, data: Path | None, transform: str) -> Bought | None:

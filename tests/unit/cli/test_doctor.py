@@ -50,3 +50,12 @@ def test_the_command_finds_the_data_and_writes_a_page(tmp_path: Path, shell: Cal
     assert any("memory" in str(sentence) for sentence in found.values("flow_chart"))
     assert set(found.child("triangle").members) == {"goodput", "processor", "disk"}
     assert "<polygon" in page.read_text()
+
+
+@pytest.mark.parametrize("wrong", [("--data", "missing"), ("--report", "missing/page.html"), ("--report", ".")])
+def test_a_wrong_path_is_told_before_the_command_runs(tmp_path: Path, cli: Call, wrong: tuple[str, str]) -> None:
+    ran = tmp_path / "ran"
+    answer = cli("doctor", wrong[0], tmp_path / wrong[1], "--", "touch", ran)
+    assert answer.status == 2
+    assert f"where: {wrong[0]}" in answer.stderr
+    assert not ran.exists()
