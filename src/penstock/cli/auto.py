@@ -15,11 +15,14 @@ from penstock.errors import ArgumentError
 from penstock.limits import parse_limits
 from penstock.plan.document import rates_as_dict
 from penstock.storage import write_file
+from penstock.transforms.named import NAMED
 from penstock.units import bytes_text, parse_bytes
 
 SourcePath = Annotated[Path, typer.Argument(metavar="SRC", help="Images: a folder, tars, Parquet, a table.")]
 OutPath = Annotated[Path, typer.Argument(metavar="OUT", help="The dataset's folder, as photos.pen.")]
-TransformOption = Annotated[str, typer.Option("--transform", help="What training does to an image: none, train224.")]
+TransformOption = Annotated[
+    str, typer.Option("--transform", help=f"What training does to an image: {', '.join(NAMED)}.")
+]
 SampleOption = Annotated[int, typer.Option("--sample", min=1, help="Images to measure.")]
 FormatsOption = Annotated[str, typer.Option("--formats", help="Candidates, separated by commas.")]
 ComputeOption = Annotated[float | None, typer.Option("--compute-rate", help="Images per second that the model eats.")]

@@ -30,7 +30,11 @@ MemoryOption = Annotated[
 ]
 CacheOption = Annotated[
     str | None,
-    typer.Option("--cache", metavar="NAME", help="rolling, pinned: own memory; system: the page cache; none: past it."),
+    typer.Option(
+        "--cache",
+        metavar="NAME",
+        help="rolling, pinned, liquid: own memory; system: the page cache; none: past it.",
+    ),
 ]
 CachedOption = Annotated[
     str,
@@ -39,10 +43,16 @@ CachedOption = Annotated[
     ),
 ]
 CacheBytesOption = Annotated[
-    int, typer.Option("--cache-bytes", min=0, metavar="N", help="Of the cache alone; 0: what --memory leaves.")
+    int,
+    typer.Option("--cache-bytes", min=0, metavar="N", help="Of samples kept, as --cached; 0: what --memory leaves."),
 ]
 WindowOption = Annotated[
-    str | None, typer.Option("--window", metavar="BYTES", help="Read neighbouring records together, such as 4MiB.")
+    str | None,
+    typer.Option(
+        "--window",
+        metavar="BYTES",
+        help="Read neighbouring records together, such as 4MiB; auto: measures; none; by default as the dataset says.",
+    ),
 ]
 DecodeOption = Annotated[str, typer.Option("--decode", metavar="NAME", help="exact or approximate.")]
 EpochsOption = Annotated[int, typer.Option("--epochs", min=1, metavar="N", help="How often everything is loaded.")]

@@ -14,6 +14,7 @@ from penstock.build.rules import Rules
 from penstock.cli.group import add_command
 from penstock.cli.output import JsonOption, Output, new_table
 from penstock.errors import ArgumentError
+from penstock.sources import LOOKED_FOR
 from penstock.units import bytes_text, count_text, parse_bytes
 
 Source = Annotated[Path, typer.Argument(metavar="SRC", help="Images: a folder, tars, Parquet, a table, a dataset.")]
@@ -37,7 +38,9 @@ MaxSideOption = Annotated[
     int, typer.Option("--max-side", min=0, metavar="PX", help="Shrink larger images (Lanczos; masks: nearest).")
 ]
 ShortSideOption = Annotated[int, typer.Option("--short-side", min=0, metavar="PX", help="As above, the shorter side.")]
-KindOption = Annotated[str, typer.Option("--source", metavar="KIND", help="Kind of SRC, if it is not recognised.")]
+KindOption = Annotated[
+    str, typer.Option("--source", metavar="KIND", help=f"If SRC is not recognised: {', '.join(LOOKED_FOR)}.")
+]
 ThreadsOption = Annotated[int, typer.Option("--threads", min=0, metavar="N", help="0: all usable cores.")]
 ForceOption = Annotated[bool, typer.Option("--force", help="Start over; replace a dataset at OUT.")]
 SyncOption = Annotated[bool, typer.Option("--sync/--no-sync", help="Wait until the disk holds it (power cuts).")]

@@ -19,7 +19,7 @@ from penstock.sources.probe import Probe, probe
 from penstock.sources.source import Source
 from penstock.sources.webdataset import WebDataset
 
-__all__ = ["SOURCES", "open_source"]
+__all__ = ["LOOKED_FOR", "SOURCES", "open_source"]
 
 
 class SourceKind(Protocol):
