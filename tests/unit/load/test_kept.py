@@ -254,8 +254,14 @@ def test_what_does_not_fit_its_room_changes_no_batch(sets: Sets, monkeypatch: py
     assert stats["cache_bytes"] <= _sizes(source).sum()
 
 
-def test_what_is_chosen_is_measured(sets: Sets, monkeypatch: pytest.MonkeyPatch) -> None:
-    with loader(sets("all"), cached="decoded", memory="256MiB") as source:
+def test_what_is_chosen_is_measured(tmp_path: Path) -> None:
+    # A few pixels of a large image: of a PNG half has to be inflated first, which takes thousands of times as long.
+    (tmp_path / "images").mkdir()
+    for number in range(16):
+        noise = np.random.default_rng(number).integers(0, 16, (512, 512, 3), np.uint8)
+        (tmp_path / "images" / f"{number}.png").write_bytes(penstock.encode(noise, "png"))
+    build(tmp_path / "images", tmp_path / "noise.pen", mix="png=0.5,raw=0.5")
+    with loader(tmp_path / "noise.pen", cached="decoded", memory="256MiB", transform=[CenterCrop(16)]) as source:
         cached = source.stats()["cached"]
     assert cached["formats"]["raw"] == "encoded"
     assert cached["formats"]["png"] in ("pixels", "weir:fast")
@@ -264,7 +270,10 @@ def test_what_is_chosen_is_measured(sets: Sets, monkeypatch: pytest.MonkeyPatch)
     assert png["pixels"]["hit_seconds"] < png["encoded"]["hit_seconds"]
     assert cached["measured"]["expected_seconds"] < cached["measured"]["expected_seconds_encoded"]
 
-    # On a disk that gives hardly anything, only hits count, and most of them are found encoded.
+
+def test_on_a_disk_that_gives_hardly_anything_most_is_found_encoded(
+    sets: Sets, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(kept_module, "measure_disk", lambda _: DiskRates(1e3, 1e3))
     memory = memory_for(sets("jpeg"), 0.5, cached="encoded", cache="rolling")
     with loader(sets("jpeg"), cached="decoded", cache="rolling", memory=memory) as source:
