@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import fmean
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from penstock.lab.advice import Situation, flow_chart
 from penstock.lab.draw import table_of
@@ -17,11 +16,25 @@ from penstock.lab.recipes.dropin import sizes_of
 from penstock.lab.recipes.holding import TrainingRecipe, disk_limits
 from penstock.lab.statistics import Estimate, estimate
 from penstock.lab.work import SOURCE
-from penstock.limits import NO_LIMITS, Limits
+from penstock.limits import NO_LIMITS
 from penstock.report import Figure, Section
 from penstock.report.charts import bars
 
-DISK, MEMORY, SYNTHETIC = "disk", "memory", "synthetic"
+MEMORY, SYNTHETIC = "memory", "synthetic"
+COLUMNS = ("model", "format", "threads", "disk", "from disk/s", "from memory/s", "synthetic/s", "waiting", "who limits")
+
+
+class Place(NamedTuple):
+    """What one rate is of."""
+
+    model: str
+    storage: str
+    """The disk's rate, `memory` or `synthetic`."""
+    variant: str
+    threads: int
+
+
+Rates = Mapping[Place, Estimate]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +52,8 @@ class Bottleneck(TrainingRecipe):
     formats: tuple[str, ...] = ("jpeg:q=50",)
     """Beside the source."""
     thread_counts: tuple[int, ...] = (1, 2)
-    disk: str = "10MB/s"
+    disk: tuple[str, ...] = ("10MB/s", "100MB/s")
+    """One or more, besides memory."""
     epochs: int = 3
     crop: str = "resized"
     seeds: int = 3
@@ -50,44 +64,31 @@ class Bottleneck(TrainingRecipe):
         cells = [Cell("size", {"variant": variant}) for variant in (SOURCE, *self.formats)]
         for seed in range(self.seeds):
             for model in models:
-                cells.append(self._cell(data, seed, NO_LIMITS, model, SYNTHETIC, SOURCE, self.thread_counts[-1]))
-                for variant in (SOURCE, *self.formats):
-                    for threads in self.thread_counts:
-                        cells.append(self._cell(data, seed, disk_limits(self.disk), model, DISK, variant, threads))
-                        cells.append(self._cell(data, seed, NO_LIMITS, model, MEMORY, variant, threads))
+                cells.append(self._cell(data, seed, Place(model, SYNTHETIC, SOURCE, self.thread_counts[-1])))
+                cells += [
+                    self._cell(data, seed, Place(model, storage, variant, threads))
+                    for variant in (SOURCE, *self.formats)
+                    for threads in self.thread_counts
+                    for storage in (*self.disk, MEMORY)
+                ]
         return cells
 
     def findings(self, lines: Sequence[Line]) -> Findings:
         """Who limits each combination, and by how much."""
         found = measured(lines, "train")
-        rates = _rates(found)
+        rates, stalls = _by_place(found, "images_per_second"), _by_place(found, "stall_share")
         limits: dict[str, str] = {}
         rows = []
-        for model, storage, variant, threads in rates:
-            if storage != DISK:
+        for place, read in rates.items():
+            if place.storage in (MEMORY, SYNTHETIC):
                 continue
-            read, cached = rates[model, DISK, variant, threads].mean, rates[model, MEMORY, variant, threads].mean
-            free = _synthetic(rates, model)
-            who = who_limits(read, cached, free)
-            limits[f"{model}, {variant}, {threads} threads"] = who
-            stall = fmean(
-                line.number("stall_share")
-                for line in measured(found, storage=DISK, model=model, variant=variant, threads=threads)
-            )
+            cached, free = rates[place._replace(storage=MEMORY)].mean, _synthetic(rates, place.model)
+            who = who_limits(read.mean, cached, free)
+            limits[f"{place.model}, {place.variant}, {place.threads} threads, {place.storage}"] = who
+            told = (f"{rate:,.0f}" for rate in (read.mean, cached, free))
             rows.append(
-                (model, variant, threads, f"{read:,.0f}", f"{cached:,.0f}", f"{free:,.0f}", f"{stall:.0%}", who)
+                (place.model, place.variant, place.threads, place.storage, *told, f"{stalls[place].mean:.0%}", who)
             )
-        columns = (
-            "model",
-            "format",
-            "threads",
-            "from disk/s",
-            "from memory/s",
-            "synthetic/s",
-            "waiting on disk",
-            "who limits",
-        )
-        sections = [self._figure(model, rates) for model in dict.fromkeys(place[0] for place in rates)]
         first = next(iter(limits))
         counts = {who: list(limits.values()).count(who) for who in dict.fromkeys(limits.values())}
         answer = (
@@ -97,44 +98,44 @@ class Bottleneck(TrainingRecipe):
         )
         note = (
             "Differences of whole runs, because timers in a loop cannot tell fetching from preparing: from synthetic "
-            "to memory is preparation, from memory to disk is fetching."
+            "to memory is preparation, from memory to disk is fetching. Where the model runs on the processor, what it "
+            "loses to preparation on the same cores counts as preparation."
         )
-        table = Section("Who limits", (note, *_of_models(rates)), (), table_of(columns, rows))
+        table = Section("Who limits", (note, *_of_models(rates)), (), table_of(COLUMNS, rows))
+        sections = [_figure(model, rates) for model in dict.fromkeys(place.model for place in rates)]
         named = {"disk": "disk", "preparation": "cpu", "model": "compute"}[limits[first]]
         return Findings(answer, (table, *sections), flow_chart(Situation(bottleneck=named, sizes=sizes_of(lines),
                         stall_share=0.0 if named == "compute" else None)), {"limits": dict(limits)})  # fmt: skip
 
-    def _cell(
-        self, data: DataFacts, seed: int, limits: Limits, model: str, storage: str, variant: str, threads: int
-    ) -> Cell:
+    def _cell(self, data: DataFacts, seed: int, place: Place) -> Cell:
+        is_disk = place.storage not in (MEMORY, SYNTHETIC)
         made = self.train_cell(
-            data, seed, limits, validates=False, model=model, storage=storage, variant=variant, threads=threads,
-            loader="synthetic" if storage == SYNTHETIC else "penstock", cache="none" if storage == DISK else "system",
+            data, seed, disk_limits(place.storage) if is_disk else NO_LIMITS, validates=False, **place._asdict(),
+            loader="synthetic" if place.storage == SYNTHETIC else "penstock", cache="none" if is_disk else "system",
         )  # fmt: skip
         return Cell(made.job, made.settings, made.seed, made.limits, is_alone=True)
 
-    def _figure(self, model: str, rates: dict[tuple[str, str, str, int], Estimate]) -> Section:
-        groups: dict[str, list[tuple[str, float]]] = {}
-        intervals = {}
-        for (whose, storage, variant, threads), value in rates.items():
-            if whose == model and storage != SYNTHETIC:
-                group = f"{variant}, {threads} thr."
-                groups.setdefault(group, []).append((storage, value.mean))
-                intervals[group, storage] = (max(0.0, value.low), value.high)
-        for (whose, storage, _, _), value in rates.items():
-            if whose == model and storage == SYNTHETIC:
-                groups["no loading"] = [(SYNTHETIC, value.mean)]
-        drawing = bars(list(groups.items()), "images per second", intervals)
-        return Section(f"Rates of {model}", (), (Figure(drawing, f"Disk: {self.disk}, past the page cache."),))
+
+def _figure(model: str, rates: Rates) -> Section:
+    groups: dict[str, list[tuple[str, float]]] = {}
+    intervals = {}
+    for place, value in rates.items():
+        if place.model == model and place.storage != SYNTHETIC:
+            group = f"{place.variant}, {place.threads} thr."
+            groups.setdefault(group, []).append((place.storage, value.mean))
+            intervals[group, place.storage] = (max(0.0, value.low), value.high)
+    groups["no loading"] = [(SYNTHETIC, _synthetic(rates, model))]
+    drawing = bars(list(groups.items()), "images per second", intervals)
+    return Section(f"Rates of {model}", (), (Figure(drawing, "From disks past the page cache, and from memory."),))
 
 
-def _synthetic(rates: Mapping[tuple[str, str, str, int], Estimate], model: str) -> float:
-    return next(value.mean for place, value in rates.items() if place[0] == model and place[1] == SYNTHETIC)
+def _synthetic(rates: Rates, model: str) -> float:
+    return next(value.mean for place, value in rates.items() if place[:2] == (model, SYNTHETIC))
 
 
-def _of_models(rates: Mapping[tuple[str, str, str, int], Estimate]) -> tuple[str, ...]:
+def _of_models(rates: Rates) -> tuple[str, ...]:
     """Whether the model decides who limits when nothing waits for the disk; nothing of one model alone."""
-    models = sorted({place[0] for place in rates}, key=lambda model: _synthetic(rates, model))
+    models = sorted({place.model for place in rates}, key=lambda model: _synthetic(rates, model))
     if len(models) < 2:
         return ()
     heavy, light = models[0], models[-1]
@@ -150,9 +151,10 @@ def _of_models(rates: Mapping[tuple[str, str, str, int], Estimate]) -> tuple[str
     return (agrees(is_so=reached[light] < CLOSE <= reached[heavy], claim=claim), told)
 
 
-def _rates(found: Sequence[Line]) -> dict[tuple[str, str, str, int], Estimate]:
-    groups: dict[tuple[str, str, str, int], list[float]] = {}
+def _by_place(found: Sequence[Line], measure: str) -> dict[Place, Estimate]:
+    groups: dict[Place, list[float]] = {}
     for line in found:
-        place = tuple(line.setting(name) for name in ("model", "storage", "variant", "threads"))
-        groups.setdefault(place, []).append(line.number("images_per_second"))
+        told = {name: line.setting(name) for name in Place._fields}
+        place = Place(str(told["model"]), str(told["storage"]), str(told["variant"]), int(str(told["threads"])))
+        groups.setdefault(place, []).append(line.number(measure))
     return {place: estimate(values) for place, values in groups.items()}
