@@ -1,9 +1,9 @@
 """The data of the lab's recorded runs: made once of the real images beside the checkout, each a folder by its name.
 
-`photos`: 240 ImageNet images as PNG, so that the disk has something to read. `animals`: 300 ImageNet images as they
-are, in two classes by their WordNet numbers, for what only needs labels to be there; `herd`: each of them four times,
-so that an epoch on a fast disk is long enough to be timed. `frames`: Cityscapes as it is.
-`patches`: windows of Cityscapes' frames as they are, whose class is what covers most of them, as the masks say.
+`photos`: 240 ImageNet images as PNG, so that the disk has something to read. `herd`: 300 ImageNet images as they are,
+in two classes by their WordNet numbers, for what only needs labels to be there; each four times, so that an epoch on a
+fast disk is long enough to be timed. `frames`: Cityscapes as it is. `patches`: windows of Cityscapes' frames as they
+are, whose class is what covers most of them, as the masks say.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from penstock.types import Pixels
 
 LAST_ANIMAL = 2_600_000
 """WordNet's numbers of animals among ImageNet's classes are below."""
+COPIES = 4
+"""Of each image of `herd`, under names of their own."""
 SIDE, STRIDE = 64, 32
 COVERED = 0.6
 """Of a window, by the class that it is given."""
@@ -52,11 +54,11 @@ def _photos(work: Path) -> None:
         (work / f"{index:05d}.png").write_bytes(encode(decode(read_file(path)), "png"))
 
 
-def _animals(work: Path, copies: int = 1) -> None:
+def _herd(work: Path) -> None:
     for path in files_of("imagenet"):
         kind = work / ("animal" if int(path.name[1:9]) < LAST_ANIMAL else "other")
         kind.mkdir(exist_ok=True)
-        for copy in range(copies):
+        for copy in range(COPIES):
             shutil.copy(path, kind / f"{copy}-{path.name}")
 
 
@@ -89,8 +91,7 @@ def _windows(path: Path) -> Iterator[tuple[str, str, Pixels]]:
 
 
 MAKERS: dict[str, Callable[[Path], None]] = {
-    "animals": _animals,
-    "herd": lambda work: _animals(work, copies=4),
+    "herd": _herd,
     "patches": _patches,
     "photos": _photos,
 }
