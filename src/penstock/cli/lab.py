@@ -13,6 +13,7 @@ from penstock.cli.output import JsonOption, Output, new_table
 from penstock.lab import (
     RECIPES,
     Progress,
+    conclude,
     find_recipe,
     load_run,
     run_page,
@@ -98,7 +99,7 @@ def _publish(out: Output, runs: list[Path]) -> None:
     pages = []
     for folder in runs:
         recipe, data, lines = load_run(folder)
-        findings = recipe.findings(lines)
+        findings = conclude(recipe, lines, folder)
         write_file(folder / PAGE, run_page(recipe, data, lines))
         out.show(f"{recipe.name}: {findings.answer}", *findings.advice, f"  {folder / PAGE}")
         pages.append(

@@ -7,7 +7,7 @@ from penstock.lab.published import Published, analyse
 from penstock.lab.published_page import published_page
 from penstock.lab.recipe import Cell, Findings, Recipe
 from penstock.lab.recipes.table import RECIPES, find_recipe
-from penstock.lab.run import Progress, load_run, run_recipe
+from penstock.lab.run import Progress, conclude, load_run, run_recipe
 from penstock.lab.settings import settings_text, with_settings
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "Recipe",
     "Report",
     "analyse",
+    "conclude",
     "find_recipe",
     "load_lines",
     "load_run",

@@ -15,7 +15,7 @@ from penstock.lab.circumstances import circumstances
 from penstock.lab.jobs import LeftOut, Order, run_job
 from penstock.lab.jobs.contract import Measures
 from penstock.lab.lines import Line, add_line, load_lines, write_parquet
-from penstock.lab.recipe import Cell, Recipe
+from penstock.lab.recipe import Cell, Findings, Recipe
 from penstock.lab.recipes.table import find_recipe
 from penstock.lab.settings import settings_text, with_settings
 from penstock.lab.work import Work
@@ -23,6 +23,7 @@ from penstock.limits import NO_LIMITS, Means
 from penstock.limits import run as run_limited
 from penstock.storage import locked, make_folders, read_file, write_file
 from penstock.types import OnProgress, no_progress
+from penstock.units import count_text
 
 RUN_FILE, PARQUET_FILE = "run.json", "lines.parquet"
 RUN_KIND = "penstock lab run"
@@ -44,10 +45,11 @@ def run_recipe(recipe: Recipe, data: Path, out: Path, progress: Progress = Progr
     Cells of one seed come before those of the next, each seed beginning with another cell, so that a drift of the
     machine meets all variants alike. A folder that holds another run is refused.
     """
+    work = Work(data, out / "data", progress.inside)
+    work.check()
     make_folders(out)
     with locked(out / "run.lock"):
         _claim(recipe, data, out)
-        work = Work(data, out / "data", progress.inside)
         lines = load_lines(out)
         while True:
             cells = recipe.cells(work.facts, lines)
@@ -75,6 +77,26 @@ def load_run(out: Path) -> tuple[Recipe, str, list[Line]]:
     settings = told.child("settings").members
     recipe = with_settings(find_recipe(told.text("recipe")), [f"{name}={value}" for name, value in settings.items()])
     return recipe, told.text("data"), load_lines(out)
+
+
+def conclude(recipe: Recipe, lines: Sequence[Line], out: Path) -> Findings:
+    """What the lines of a run say; ArgumentError if too few of its cells were measured to say anything."""
+    reasons = [line.left_out for line in lines if line.left_out]
+    cause: Exception | None = None
+    try:
+        if len(lines) > len(reasons):
+            return recipe.findings(lines)
+    except (LookupError, ValueError, StopIteration) as error:
+        if not reasons and (out / PARQUET_FILE).exists():  # all was measured: the mistake is ours
+            raise
+        cause = error
+    count = count_text(len(lines) - len(reasons), "cell")
+    raise ArgumentError(
+        f"{count} measured are too few for an answer" + (f"; left out, because {reasons[0]}" if reasons else ""),
+        where=str(out),
+        fix="see to what was left out, and begin anew" if reasons else "call `penstock lab run` again: it goes on",
+        code=100,
+    ) from cause
 
 
 def interleaved(cells: Sequence[Cell]) -> list[Cell]:

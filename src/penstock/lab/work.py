@@ -36,6 +36,10 @@ class Work:
     on_progress: OnProgress = no_progress
     _on_disk: set[str] = field(default_factory=set, init=False, repr=False)
 
+    def check(self) -> None:
+        """Refuse data that is no folder of images, before anything is written."""
+        assert self._codec
+
     def dataset(self, variant: str) -> Path:
         """The data in a format (`jpeg:q=85`), a mix (`png=0.3,raw=0.7`) or as it is (`source`), as a dataset.
 

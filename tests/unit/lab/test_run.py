@@ -9,7 +9,17 @@ import pyarrow.parquet as pq
 import pytest
 
 from penstock.errors import ArgumentError
-from penstock.lab import RECIPES, Progress, find_recipe, load_lines, load_run, run_page, run_recipe, with_settings
+from penstock.lab import (
+    RECIPES,
+    Progress,
+    conclude,
+    find_recipe,
+    load_lines,
+    load_run,
+    run_page,
+    run_recipe,
+    with_settings,
+)
 from penstock.lab.lines import FILE_NAME
 from penstock.lab.recipes.codecs import Codecs
 from penstock.synth import Scenes, write
@@ -81,6 +91,33 @@ def test_what_is_not_installed_is_left_out_and_said(images: Path, tmp_path: Path
     lines = run_recipe(recipe, images, tmp_path)
     assert "compressai is not installed" in lines[1].left_out
     assert "Left out: compressai:mbt2018:q=3: compressai is not installed" in run_page(recipe, "images", lines).decode()
+
+
+@pytest.mark.parametrize("name", sorted(RECIPES))
+def test_a_run_that_was_hardly_begun_says_so(name: str, tmp_path: Path) -> None:
+    with pytest.raises(ArgumentError, match=r"0 cells measured are too few(.|\n)*call `penstock lab run` again"):
+        conclude(find_recipe(name), [], tmp_path)
+
+
+def test_a_run_that_was_killed_early_says_so(tmp_path: Path) -> None:
+    line = load_lines(Path("docs/results/dropin"))[0]
+    with pytest.raises(ArgumentError, match="1 cell measured are too few"):
+        conclude(find_recipe("dropin"), [line], tmp_path)
+
+
+def test_a_run_whose_cells_were_all_left_out_says_why(images: Path, tmp_path: Path) -> None:
+    recipe = with_settings(TINY, ["formats=compressai:mbt2018:q=3", "seeds=1"])
+    lines = run_recipe(recipe, images, tmp_path)
+    with pytest.raises(ArgumentError, match=r"0 cells measured .* because compressai is not installed"):
+        conclude(recipe, lines, tmp_path)
+
+
+def test_data_that_is_not_there_leaves_no_folder(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    for name, message in (("missing", "no such folder"), ("empty", "no images")):
+        with pytest.raises(ArgumentError, match=message):
+            run_recipe(TINY, tmp_path / name, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.parametrize("name", RECIPES)
