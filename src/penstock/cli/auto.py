@@ -93,6 +93,8 @@ def auto(
 
 
 def _tell(out: Output, decision: Decision) -> None:
+    for name, what in decision.profile.damaged.items():
+        out.warn(f"{name} was left out of the profile: {what}")
     plan = decision.plan
     table = new_table("", "formats", "images/s", "waits for", "on disk")
     for row in plan.rows:

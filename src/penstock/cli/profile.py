@@ -78,6 +78,8 @@ def profile(
         found = measure(source, options, on_progress=on_progress)
     written = write_profile(found)
     write_file(out, written)
+    for name, what in found.damaged.items():
+        output.warn(f"{name} was left out: {what}")
     output.show(_facts(found), _formats(found), f"The profile is in {out}; next: penstock plan {out}")
     output.result({"profile": str(out), **json_text.loads(written)})
 

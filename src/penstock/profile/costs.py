@@ -33,6 +33,8 @@ class Measured:
     """What a build would store of the first images, by format: as many as fit `KEPT_BYTES` in their largest."""
     beside_seconds: Floats
     """Of each image: what its further fields cost to decode, which every format bears alike."""
+    damaged: Mapping[int, CodecError] = field(default_factory=dict)
+    """By number among the samples that were given: those that could not be decoded."""
 
     def scaled(self, pipeline: Mapping[str, Figure], disk: Disk) -> dict[str, FormatCosts]:
         """The costs such that the kept images take on average what the loader's pipeline took for them.
@@ -48,6 +50,14 @@ class Measured:
                 costs = replace(costs, decode_seconds=own * factor + self.beside_seconds, pipeline=pipeline[name])
             found[name] = costs
         return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Further:
+    """The image fields of a sample beside its image."""
+
+    bytes: int
+    seconds: float
 
 
 @dataclass(slots=True)
@@ -72,18 +82,24 @@ def measure_formats(
     """Measure images one after the other, each in every format, until all are done or time is up.
 
     `fields` has, per sample, the bytes of its image and then of its further image fields, whose cost every format
-    bears alike. Formats take turns within each repeat; a decode counts with the least of its repeats. ArgumentError if
-    an exact format does not give an image back.
+    bears alike. Formats take turns within each repeat; a decode counts with the least of its repeats. Samples that
+    cannot be decoded are left out. CodecError if an exact format does not give an image back.
     """
     columns = {str(format): _Column() for format in formats}
     images: list[SampledImage] = []
     beside: list[float] = []
+    damaged: dict[int, CodecError] = {}
     begin = time.monotonic()
     for number, (data, *others) in enumerate(fields):
         on_progress("formats", number, len(fields))
-        if number >= MIN_IMAGES and time.monotonic() - begin > budget_seconds:
+        if len(images) >= MIN_IMAGES and time.monotonic() - begin > budget_seconds:
             break
-        info = inspect(data)
+        try:
+            info, pixels = inspect(data), decode(data)
+            beside_seconds = sum(_cpu_seconds(lambda data=other: decode(data))[0] for other in others)  # type: ignore[misc]
+        except CodecError as error:
+            damaged[number] = error
+            continue
         images.append(
             SampledImage(
                 info.width,
@@ -93,45 +109,43 @@ def measure_formats(
                 len(data) + sum(map(len, others)),
             )
         )
-        beside.append(_measure_image(data, others, formats, columns, chain, number, repeats))
+        beside.append(beside_seconds)
+        further = _Further(sum(map(len, others)), beside_seconds)
+        _measure_image((data, pixels), further, formats, columns, _job(chain, pixels, number), repeats)
     return Measured(
         tuple(images),
         {name: _costs(column) for name, column in columns.items()},
         {name: column.stored for name, column in columns.items()},
         np.array(beside),
+        damaged,
     )
 
 
 def _measure_image(
-    data: bytes,
-    others: Sequence[bytes],
+    image: tuple[bytes, Pixels],
+    further: _Further,
     formats: Sequence[Format],
     columns: Mapping[str, _Column],
-    chain: Chain,
-    number: int,
+    job: Callable[[bytes], object],
     repeats: int,
-) -> float:
-    """Adds an image to every column; gives the seconds of its further fields."""
-    pixels = decode(data)
-    beside_bytes = sum(map(len, others))
-    beside_seconds = sum(_cpu_seconds(lambda data=other: decode(data))[0] for other in others)  # type: ignore[misc]
+) -> None:
+    """Adds an image, and what its further fields cost, to every column."""
+    data, pixels = image
     stored: list[bytes] = []
     for format in formats:
         seconds, encoded = _cpu_seconds(lambda format=format: _store(data, pixels, format))  # type: ignore[misc]
         stored.append(encoded)
         column = columns[str(format)]
-        column.bytes.append(float(len(encoded) + beside_bytes))
+        column.bytes.append(float(len(encoded) + further.bytes))
         column.encode_seconds.append(seconds)
         _compare(column, pixels, encoded, format)
-    job = _job(chain, pixels, number)
     least = [math.inf] * len(formats)
     for _ in range(repeats):
         for place, encoded in enumerate(stored):
             least[place] = min(least[place], _cpu_seconds(lambda encoded=encoded: job(encoded))[0])  # type: ignore[misc]
     for format, seconds in zip(formats, least, strict=True):
-        columns[str(format)].decode_seconds.append(seconds + beside_seconds)
+        columns[str(format)].decode_seconds.append(seconds + further.seconds)
     _keep(columns, stored)
-    return beside_seconds
 
 
 def _keep(columns: Mapping[str, _Column], stored: Sequence[bytes]) -> None:

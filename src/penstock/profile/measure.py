@@ -78,8 +78,8 @@ def measure(
     sizes = _source_bytes(samples)
     rows = choose_rows(samples, options.sample, sizes)
     fields = [list(_read_fields(source, samples, int(row))) for row in rows]
-    codecs = Counter(inspect(data).codec for data, *_ in fields)
-    own = codecs.most_common(1)[0][0]
+    codecs = Counter(codec for data, *_ in fields if (codec := _codec(data)))
+    own = codecs.most_common(1)[0][0] if codecs else "png"
     chain = split(named(options.transform))
     measured = measure_formats(
         fields,
@@ -88,8 +88,13 @@ def measure(
         budget_seconds=options.budget_seconds,
         on_progress=on_progress,
     )
+    damaged = {str(samples.keys[int(rows[number])]): error for number, error in measured.damaged.items()}
+    if not measured.images:
+        name, error = next(iter(damaged.items()))
+        raise error.within(name)
     machine = this_machine()
-    images = [data for data, *_ in fields[: len(measured.images)]]
+    looked_at = fields[: len(measured.images) + len(damaged)]
+    images = [data for number, (data, *_) in enumerate(looked_at) if number not in measured.damaged]
     seconds = options.repeat_seconds * min(1.0, len(measured.images) / WORTH_WHOLE_REPEATS)
     pipeline = measure_pipeline(measured.stored, chain, machine.cores, folder, seconds=seconds, on_progress=on_progress)
     disk = measure_disk(folder, options.disk, on_progress=on_progress)
@@ -106,7 +111,7 @@ def measure(
             source_bytes=int(sizes.sum()),
             num_labels=_num_labels(samples),
             source_format=own,
-            codecs={name: count / len(fields) for name, count in sorted(codecs.items())},
+            codecs={name: count / codecs.total() for name, count in sorted(codecs.items())},
             mean_pixels=_mean_pixels(samples, choose_rows(samples, MANY, sizes)),
         ),
         images=measured.images,
@@ -117,6 +122,7 @@ def measure(
         ranks=options.ranks,
         fidelities=_fidelities(images[:FIDELITY_IMAGES], formats[own], chain, on_progress),
         busy_cores=pipeline.busy_cores,
+        damaged={name: error.what for name, error in damaged.items()},
     )
 
 
@@ -171,6 +177,14 @@ def _mean_pixels(samples: Samples, rows: Integers) -> float:
     except CodecError:
         return 0.0
     return float(np.mean([width * height for width, height, *_ in looked.headers()]))
+
+
+def _codec(data: bytes) -> str:
+    """Empty if the header does not tell."""
+    try:
+        return inspect(data).codec
+    except CodecError:
+        return ""
 
 
 def _read_fields(source: Source, samples: Samples, row: int) -> Iterator[bytes]:

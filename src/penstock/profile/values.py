@@ -124,6 +124,8 @@ class Profile:
     """Of everything in `pjpeg`, by number of scans, on the first of the images; empty if it was not measured."""
     busy_cores: Figure | None = None
     """Cores that the loader's pipeline kept busy when nothing else held it up; None if it was not run."""
+    damaged: Mapping[str, str] = field(default_factory=dict)
+    """Sampled images that could not be decoded and were left out: what is wrong, by key."""
 
     @property
     def utilisation(self) -> float:
@@ -211,6 +213,8 @@ def write_profile(profile: Profile) -> bytes:
         "transform": profile.transform,
         "ranks": profile.ranks,
     }
+    if profile.damaged:
+        members["damaged"] = dict(profile.damaged)
     return write_document(members)
 
 
@@ -247,6 +251,7 @@ def read_profile(data: bytes, where: str = "") -> Profile:
         ranks=document.integer("ranks", minimum=1),
         fidelities=_read_fidelities(document),
         busy_cores=_read_figure(machine.child("busy_cores")) if "busy_cores" in machine else None,
+        damaged=_read_damaged(document),
     )
 
 
@@ -314,6 +319,13 @@ def _write_costs(costs: FormatCosts) -> dict[str, Json]:
         "ms_ssim": costs.ms_ssim.tolist(),
         "psnr": [value if math.isfinite(value) else None for value in costs.psnr.tolist()],
     }
+
+
+def _read_damaged(document: Document) -> dict[str, str]:
+    if "damaged" not in document:
+        return {}
+    found = document.child("damaged")
+    return {name: found.text(name) for name in found.members}
 
 
 def _read_fidelities(document: Document) -> dict[int, FormatCosts]:

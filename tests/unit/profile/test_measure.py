@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 
 from penstock.codecs import encode
-from penstock.errors import ArgumentError, PenstockError, StorageError
+from penstock.errors import ArgumentError, CodecError, PenstockError, StorageError
 from penstock.plan import Goals, make_plan
 from penstock.profile import Disk, Figure, FormatCosts, Profile, read_profile, write_profile
 from penstock.profile.costs import Measured
@@ -113,6 +113,30 @@ def test_jpegs_are_measured_with_restart_markers_too(tmp_path: Path) -> None:
     assert list(found.formats) == ["jpeg", "raw", "weir:fast", "weir:dense", "png", "jpeg:restart"]
     assert found.formats["jpeg"].bytes[0] == len(stream.getvalue())
     assert found.formats["jpeg:restart"].is_exact
+
+
+@pytest.mark.parametrize("content", ["cut", "empty", "text"])
+def test_damaged_images_are_left_out_by_name(folder: Path, tmp_path: Path, content: str) -> None:
+    photos = tmp_path / "photos"
+    shutil.copytree(folder, photos)
+    whole = (photos / "cat" / "3.png").read_bytes()
+    (photos / "cat" / "3.png").write_bytes(
+        {"cut": whole[: len(whole) // 2], "empty": b"", "text": b"no image"}[content]
+    )
+    options = ProfileOptions(on=tmp_path, formats="raw", repeat_seconds=SOON, disk=SMALL_DISK)
+    found = read_profile(write_profile(measure(photos, options)))
+    assert list(found.damaged) == ["cat/3.png"]
+    assert len(found.images) == len(found.formats["png"].bytes) == 11
+    left = [path for path in photos.rglob("*.png") if path.name != "3.png"]
+    assert sorted(found.formats["png"].bytes) == sorted(path.stat().st_size for path in left)
+
+
+def test_a_folder_of_damaged_images_names_one(tmp_path: Path) -> None:
+    (tmp_path / "photos").mkdir()
+    for name in ("a.png", "b.png"):
+        (tmp_path / "photos" / name).write_bytes(b"no image")
+    with pytest.raises(CodecError, match=r"no known image format\n  where: [ab].png: byte 0"):
+        measure(tmp_path / "photos", ProfileOptions(on=tmp_path, repeat_seconds=SOON, disk=SMALL_DISK))
 
 
 def test_the_disk_probe_leaves_nothing(tmp_path: Path) -> None:
