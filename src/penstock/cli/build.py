@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -13,7 +14,7 @@ from penstock.build import BuildOptions, Built, Estimate, load_plan, prepare
 from penstock.build.rules import Rules
 from penstock.cli.group import add_command
 from penstock.cli.output import JsonOption, Output, new_table
-from penstock.errors import ArgumentError
+from penstock.errors import ArgumentError, CodecError
 from penstock.sources import LOOKED_FOR
 from penstock.units import bytes_text, count_text, parse_bytes
 
@@ -110,9 +111,21 @@ def build(
         out.result({"estimate": _estimate_fields(preparation.estimate)})
         return
     begin = time.perf_counter()
-    with out.progress() as on_progress:
+    with out.progress() as on_progress, _naming_skip(options):
         built = preparation.run(force=force, durable=sync, on_progress=on_progress)
     _tell(out, built, preparation.estimate, time.perf_counter() - begin)
+
+
+@contextmanager
+def _naming_skip(options: BuildOptions) -> Iterator[None]:
+    """An image that cannot be decoded ends a build unless something else is asked for: say so."""
+    try:
+        yield
+    except CodecError as error:
+        if options.skip_errors:
+            raise
+        fix = f"{error.fix}, or leave such images out: --on-error skip --force"
+        raise CodecError(error.what, where=error.where, fix=fix, code=error.code) from error
 
 
 def _mix(mix: str, format: str, plan: Path | None) -> str | Rules:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -110,3 +111,17 @@ def test_an_unfinished_dataset_is_named_by_info(tmp_path: Path, capsys: pytest.C
     _, err = call(capsys, "info", tmp_path, status=1)
 
     assert "not finished" in err
+
+
+def test_a_damaged_image_is_named_with_the_way_to_leave_it_out(
+    photos: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(photos, tmp_path / "photos")
+    damaged = sorted((tmp_path / "photos").rglob("*.png"))[3]
+    damaged.write_bytes(damaged.read_bytes()[:100])
+    words = ("build", tmp_path / "photos", tmp_path / "data.pen", "--format", "raw")
+    _, told = call(capsys, *words, status=1)
+    assert f"where: {damaged}" in told
+    assert "or leave such images out: --on-error skip --force" in told
+    _, told = call(capsys, *words, "--on-error", "skip", "--force")
+    assert "1 sample left out" in told
