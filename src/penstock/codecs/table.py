@@ -56,7 +56,8 @@ def find(name: str) -> Codec:
             return codec
     import difflib
 
-    near = difflib.get_close_matches(name, names(), n=1)
+    turned = [other for other in names() if sorted(other) == sorted(name)]  # 'pgn' is as close to 'pnm', otherwise
+    near = turned or difflib.get_close_matches(name, names(), n=1)
     hint = f"did you mean '{near[0]}'? " if near else ""
     raise ArgumentError(
         f"there is no codec '{name}'", where="format", fix=f"{hint}known: {', '.join(names())}", code=130
@@ -90,8 +91,13 @@ def codec_for(data: Buffer) -> Codec:
         if codec.sniff(data):
             return codec
     start = bytes(memoryview(data)[:8])
-    what = f"content starting with {start!r} is of no known image format" if start else "image data is empty"
-    raise CodecError(what, where="byte 0 of the data", fix=f"convert it to one of {', '.join(names())}", code=300)
+    what, fix = (
+        f"content starting with {start!r} is of no known image format",
+        f"convert it to one of {', '.join(names())}",
+    )
+    if not start:
+        what, fix = "image data is empty", "restore it from its source, or remove it"
+    raise CodecError(what, where="byte 0 of the data", fix=fix, code=300)
 
 
 @cache

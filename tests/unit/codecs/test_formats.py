@@ -46,6 +46,7 @@ def test_parameters_carry_defaults_and_leave_out_what_is_absent() -> None:
     ("written", "what", "fix"),
     [
         ("jpg:q=85", "there is no codec 'jpg'", "did you mean 'jpeg'? known: "),
+        ("pgn", "there is no codec 'pgn'", "did you mean 'png'? known: "),
         ("", "there is no codec ''", "known: "),
         ("raw:q=3", "codec 'raw' has no parameter 'q=3'", "raw takes no parameters"),
         ("raw:", "codec 'raw' has no parameter ''", "raw takes no parameters"),
