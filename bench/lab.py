@@ -1,9 +1,10 @@
 """What do the experiments say on real images? Runs recipes of the lab on ../shared/data and publishes their pages.
 
-python -m bench.lab [--only orthogonal,thrash,…] [--set NAME=VALUE …] [--minutes 12] [--runs build/lab]
+python -m bench.lab [--only orthogonal,thrash,…] [--set NAME=VALUE …] [--minutes 12] [--runs build/lab] [--redraw]
 
 A run that is out of time stops between cells; called again, it goes on. What is finished is written to docs/results:
-the page, the lines, one PNG per figure (with Chromium, if it is installed).
+the page, the lines, one PNG per figure (with Chromium, if it is installed). With --redraw nothing is measured:
+pages and previews are drawn again from the committed lines.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pathlib import Path
 
 from bench.lab_data import data_of
 from bench.previews import write_previews
-from penstock.lab import Progress, find_recipe, run_page, run_recipe, with_settings
+from penstock.lab import Progress, find_recipe, load_run, run_page, run_recipe, with_settings
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "docs" / "results"
@@ -71,11 +72,17 @@ def main() -> None:
     parser.add_argument("--runs", type=Path, default=ROOT / "build" / "lab")
     parser.add_argument("--untimed", action="store_true", help="only those whose answers no other work disturbs")
     parser.add_argument("--set", dest="settings", action="append", default=[], help="changes every recipe chosen")
+    parser.add_argument("--redraw", action="store_true", help="draw the pages of docs/results again, measure nothing")
     options = parser.parse_args()
     wanted = options.only.split(",") if options.only else [one.recipe for one in CAMPAIGNS]
     unknown = set(wanted) - {one.recipe for one in CAMPAIGNS}
     if unknown:
         sys.exit(f"there is no recipe {', '.join(sorted(unknown))}")
+    if options.redraw:
+        for name in wanted:
+            if (RESULTS / name).exists():
+                _draw(RESULTS / name)
+        return
     chosen = [one for one in CAMPAIGNS if one.recipe in wanted and not (options.untimed and one.is_timed)]
     print(f"{len(chosen)} recipes, about {sum(one.minutes for one in chosen):.0f} minutes", flush=True)
     until = time.monotonic() + options.minutes * 60
@@ -106,11 +113,17 @@ def _run(campaign: Campaign, runs: Path, until: float) -> bool:
     place.mkdir(parents=True, exist_ok=True)
     for name in ("lines.jsonl", "run.json"):
         shutil.copy(out / name, place / name)
-    page = place / "report.html"
-    page.write_bytes(run_page(recipe, data.name, lines))  # as `lab report` draws it from these files
-    write_previews(page, place)
+    _draw(place)
     print(f"  {recipe.findings(lines).answer}", flush=True)
     return True
+
+
+def _draw(place: Path) -> None:
+    """The page and its previews, as `lab report` draws them from the lines there."""
+    recipe, data, lines = load_run(place)
+    page = place / "report.html"
+    page.write_bytes(run_page(recipe, data, lines))
+    write_previews(page, place)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ CSS classes of the page, so that figures follow its light and dark.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
@@ -16,6 +17,7 @@ COLOURS = 8
 WIDTH, HEIGHT = 560, 340
 LEFT, RIGHT, TOP, BOTTOM = 64, 16, 16, 48
 LEGEND_ROW = 18
+LABEL_ROW = 13
 LETTER = 6.4
 """Width of a letter, about, at the size of small labels."""
 
@@ -162,7 +164,10 @@ def bars(
     x_axis = Axis("", 0.0, float(len(groups)))
     body = []
     width = 0.8 / len(names)
-    is_crowded = max(len(group) for group, _ in groups) * LETTER > (WIDTH - LEFT - RIGHT) / len(groups)
+    room = (WIDTH - LEFT - RIGHT) / len(groups)
+    labels = [_broken(group, int(room / LETTER)) for group, _ in groups]
+    num_rows = max(map(len, labels))
+    is_crowded = any(len(part) * LETTER > room for label in labels for part in label)  # then every second one is lower
     for place, (group, values) in enumerate(groups):
         for name, value in values:
             left = place + 0.1 + names.index(name) * width
@@ -177,10 +182,28 @@ def bars(
                 body.append(_whisker((x + right) / 2, _y(y_axis, max(interval[0], lowest)), _y(y_axis, interval[1])))
             if right - x > 26:
                 body.append(_text((x + right) / 2, HEIGHT - BOTTOM - 5, _number(value), "middle small onbar"))
-        lower = 13 * (place % 2) if is_crowded else 0
-        body.append(_text(_x(x_axis, place + 0.5), HEIGHT - BOTTOM + 16 + lower, group, "middle small"))
+        lower = num_rows * (place % 2) if is_crowded else 0
+        body += [
+            _text(_x(x_axis, place + 0.5), HEIGHT - BOTTOM + 16 + LABEL_ROW * (lower + row), part, "middle small")
+            for row, part in enumerate(labels[place])
+        ]
     legend = [(f"■ {name}", number % COLOURS) for number, name in enumerate(names)] if len(names) > 1 else ()
-    return _figure(x_axis, y_axis, body, y_label, shows_x=False, legend=legend)
+    num_rows *= 2 if is_crowded else 1
+    return _figure(x_axis, y_axis, body, y_label, shows_x=False, legend=legend, more=LABEL_ROW * max(0, num_rows - 2))
+
+
+def _broken(label: str, most: int) -> list[str]:
+    """A label in rows of at most so many letters, broken where its parts meet.
+
+    >>> _broken("penstock@jpeg=0.4/weir:fast=0.6", 12), _broken("source, 2 thr.", 20)
+    (['penstock@', 'jpeg=0.4/', 'weir:fast=', '0.6'], ['source, 2 thr.'])
+    """
+    rows = [""]
+    for part in re.findall(r".+?(?:[@/,:= ]|$)", label):
+        if rows[-1] and len(rows[-1]) + len(part.rstrip()) > most:
+            rows.append("")
+        rows[-1] += part
+    return [row.strip() for row in rows]
 
 
 def triangle(shapes: Sequence[tuple[str, tuple[float, float, float]]], corners: tuple[str, str, str]) -> str:
@@ -231,7 +254,7 @@ def _labelled(mark: Mark, x_axis: Axis, y_axis: Axis, number: int) -> str:
 
 
 def _figure(
-    x_axis: Axis, y_axis: Axis, body: list[str], title: str, *, shows_x: bool = True, legend: Legend = ()
+    x_axis: Axis, y_axis: Axis, body: list[str], title: str, *, shows_x: bool = True, legend: Legend = (), more: int = 0
 ) -> str:
     frame = []
     for value in y_axis.ticks():
@@ -243,14 +266,14 @@ def _figure(
     frame.append(_text((LEFT + WIDTH) / 2, HEIGHT - 8, x_axis.label, "middle"))
     side = f'transform="rotate(-90 14 {HEIGHT / 2:.0f})"'
     frame.append(f'<text class="middle" x="14" y="{HEIGHT / 2:.0f}" {side}>{escape(y_axis.label)}</text>')
-    return _svg(frame + body, title, legend)
+    return _svg(frame + body, title, legend, more)
 
 
-def _svg(body: list[str], title: str, legend: Legend = ()) -> str:
-    """The drawing, moved down to make room for its legend."""
+def _svg(body: list[str], title: str, legend: Legend = (), more: int = 0) -> str:
+    """The drawing, moved down to make room for its legend, and `more` room below."""
     rows, entries = _legend(legend)
     inside = "".join(entries) + f'<g transform="translate(0 {rows * LEGEND_ROW})">{"".join(body)}</g>'
-    height = HEIGHT + rows * LEGEND_ROW
+    height = HEIGHT + rows * LEGEND_ROW + more
     return f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(title)}">{inside}</svg>'
 
 
