@@ -218,6 +218,10 @@ void register_options(nb::module_& module) {
         .value("FIRST", Verify::first)
         .value("ALWAYS", Verify::always)
         .value("NEVER", Verify::never);
+    nb::enum_<Undecoded>(module, "Undecoded", "Which images batches hold as they are stored.")
+        .value("NONE", Undecoded::none)
+        .value("FOR_DEVICE", Undecoded::for_device, "Weir and L3, for an accelerator that decodes and transforms them.")
+        .value("ALL", Undecoded::all, "Every one, masks too: what reading alone costs.");
     nb::class_<PipelineOptions>(module, "PipelineOptions")
         .def(nb::init<>())
         .def_rw("num_threads", &PipelineOptions::num_threads)
@@ -247,8 +251,8 @@ void register_options(nb::module_& module) {
             "approximate", [](const PipelineOptions& options) { return options.samples.approximate; },
             [](PipelineOptions& options, bool approximate) { options.samples.approximate = approximate; })
         .def_prop_rw(
-            "encoded", [](const PipelineOptions& options) { return options.samples.encoded; },
-            [](PipelineOptions& options, bool encoded) { options.samples.encoded = encoded; })
+            "undecoded", [](const PipelineOptions& options) { return options.samples.undecoded; },
+            [](PipelineOptions& options, Undecoded undecoded) { options.samples.undecoded = undecoded; })
         .def_prop_rw(
             "max_pixels", [](const PipelineOptions& options) { return options.samples.max_pixels; },
             [](PipelineOptions& options, std::uint64_t pixels) { options.samples.max_pixels = pixels; })

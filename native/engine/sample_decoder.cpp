@@ -127,6 +127,13 @@ void SampleDecoder::decode_fields(Batch& batch, std::size_t position, const Samp
         }
         return index == 0 ? picture_of(id, wish.fidelity, bytes, scratch) : encoded(table_.fields[index], id, bytes);
     };
+    if (options_.undecoded == Undecoded::all) {
+        for (std::size_t index = 0; index < table_.fields.size(); ++index) {
+            copy_encoded(field(index).data, batch.field(index), position);
+        }
+        set_verified(id);
+        return;
+    }
     const Encoded picture = field(0);
     const ImageInfo info = info_of(picture);
     const Draw draw = program_.draw(size_of(info), {wish.seed, wish.epoch, id});
@@ -157,7 +164,7 @@ ImageInfo SampleDecoder::info_of(const Encoded& data) const {
 
 // What cannot become a result is told here, by the policy for bad samples, and never gets to the accelerator.
 bool SampleDecoder::hands_over(const Encoded& picture, const ImageInfo& info) const {
-    if (!options_.encoded || picture.codec == nullptr) return false;
+    if (options_.undecoded != Undecoded::for_device || picture.codec == nullptr) return false;
     const std::string_view codec = picture.codec->name();
     const std::uint64_t samples = info.shape.pixels() * info.shape.channels;
     if (codec != "weir" && codec != "l3") return false;

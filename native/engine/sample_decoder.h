@@ -19,12 +19,15 @@ namespace penstock {
 
 enum class Channels : std::uint8_t { rgb, grey, unchanged };
 enum class Verify : std::uint8_t { first, always, never };
+/// Which images a batch gets as they are stored: none; Weir and L3, for an accelerator that decodes and transforms them;
+/// every one, for who wants to know what reading alone costs.
+enum class Undecoded : std::uint8_t { none, for_device, all };
 
 struct SampleOptions {
     Layout layout = Layout::nhwc;
     Channels channels = Channels::rgb;
     Verify verify = Verify::first;
-    bool encoded = false;      ///< hands over Weir and L3 pictures as they are: an accelerator decodes and transforms
+    Undecoded undecoded = Undecoded::none;
     bool approximate = false;  ///< a rougher transform, and a reduced scale where the crop shrinks by 2 or more
     std::uint64_t max_pixels = std::uint64_t{1} << 28;
 };

@@ -277,6 +277,17 @@ class Verify(enum.Enum):
 
     NEVER = 2
 
+class Undecoded(enum.Enum):
+    """Which images batches hold as they are stored."""
+
+    NONE = 0
+
+    FOR_DEVICE = 1
+    """Weir and L3, for an accelerator that decodes and transforms them."""
+
+    ALL = 2
+    """Every one, masks too: what reading alone costs."""
+
 class PipelineOptions:
     def __init__(self) -> None: ...
 
@@ -335,10 +346,10 @@ class PipelineOptions:
     def approximate(self, arg: bool, /) -> None: ...
 
     @property
-    def encoded(self) -> bool: ...
+    def undecoded(self) -> Undecoded: ...
 
-    @encoded.setter
-    def encoded(self, arg: bool, /) -> None: ...
+    @undecoded.setter
+    def undecoded(self, arg: Undecoded, /) -> None: ...
 
     @property
     def max_pixels(self) -> int: ...

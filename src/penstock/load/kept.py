@@ -65,7 +65,7 @@ class Kept:
         }
 
 
-def check_cached(cached: str, samples: Samples, policy: ReadPolicy, *, takes_encoded: bool) -> None:
+def check_cached(cached: str, samples: Samples, policy: ReadPolicy, *, is_undecoded: bool) -> None:
     """Refuse a word that is none, and what would change batches or has no sense beside another form than encoded."""
     check_choice("cached", cached, CHOICES)
     if cached == ENCODED:
@@ -78,7 +78,7 @@ def check_cached(cached: str, samples: Samples, policy: ReadPolicy, *, takes_enc
             "approximate decoding takes less than the whole image",
             'use decode="exact", or leave cached out',
         ),
-        (takes_encoded, "images are decoded on the device", "leave cached out"),
+        (is_undecoded, "images are decoded on the device", "leave cached out"),
         (
             samples.blocks is not None,
             "images in blocks (pjpeg) stay as the scans that their fidelity needs",

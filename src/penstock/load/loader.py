@@ -60,8 +60,8 @@ class Loader:
     >>> folder.cleanup()
     """
 
-    _takes_encoded = False
-    """Whether batches hold Weir and L3 images encoded, for an adapter that decodes and transforms them."""
+    _undecoded = _native.Undecoded.NONE
+    """Which images batches hold as they are stored: none, those that an adapter decodes on a device, or all."""
 
     def __init__(
         self,
@@ -371,7 +371,7 @@ class Loader:
 
     def _plan_kept(self, cached: str) -> Kept:
         """What samples are while they stay in memory; measures, unless they stay as they are."""
-        check_cached(cached, self._samples, self._policy, takes_encoded=self._takes_encoded)
+        check_cached(cached, self._samples, self._policy, is_undecoded=self._undecoded is not _native.Undecoded.NONE)
         if cached == "encoded" or self._resources.memory_bytes == 0:
             return Kept(cached)
         try:
@@ -422,7 +422,7 @@ class Loader:
 
     def _open_pipeline(self) -> _native.Pipeline:
         budget, options = self._budget, self._policy.native()
-        options.encoded = self._takes_encoded
+        options.undecoded = self._undecoded
         options.num_threads = self._resources.threads
         options.read_bytes = budget.read_bytes
         options.scratch_bytes = budget.scratch_bytes
@@ -440,8 +440,11 @@ class Loader:
 
     def _sample_bytes(self) -> int | None:
         """What a sample takes in a batch, at most; None if only decoding will tell."""
+        largest = int(self._samples.sizes.max())
+        if self._undecoded is _native.Undecoded.ALL:
+            return largest
         decoded = self._decoded_bytes()
-        return max(decoded, int(self._samples.sizes.max())) if self._takes_encoded and decoded else decoded
+        return max(decoded, largest) if self._undecoded is _native.Undecoded.FOR_DEVICE and decoded else decoded
 
     def _decoded_bytes(self) -> int | None:
         program = self._chain.program()

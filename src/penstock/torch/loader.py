@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from penstock import _native
 from penstock.errors import ArgumentError
 from penstock.load import Loader as ArrayLoader
 from penstock.load.delivery import BatchDict
@@ -53,8 +54,8 @@ class Loader(ArrayLoader):
             fix = f"choose among {', '.join(PLACES)}"
             raise ArgumentError(f"decode_on is {decode_on!r}", where="decode_on", fix=fix, code=100)
         self.device = torch.device(device) if device is not None else None
-        self._takes_encoded = decode_on == "device"
-        if self._takes_encoded:
+        self._undecoded = _native.Undecoded.FOR_DEVICE if decode_on == "device" else _native.Undecoded.NONE
+        if self._decodes_on_device:
             _check_device(self.device)
         own_rank, own_world = _distributed()
         super().__init__(
@@ -64,7 +65,7 @@ class Loader(ArrayLoader):
             layout=layout,
             **keywords,
         )
-        if self._takes_encoded:
+        if self._decodes_on_device:
             self._check_encoded()
             self._decoder = self._new_decoder()
 
@@ -74,7 +75,7 @@ class Loader(ArrayLoader):
         label = batch.get("label")
         if isinstance(label, torch.Tensor) and not label.is_floating_point():
             batch["label"] = label.long()  # an index may hold int32, which torch's losses refuse
-        on_device = self._takes_encoded
+        on_device = self._decodes_on_device
         batch["image"] = self._decoder(image, ids, self._order.seed, epoch) if on_device else _tensors(image)
         if self._rest is not None:
             # On a device in the caller's thread, whose stream has the pixels.
@@ -84,6 +85,10 @@ class Loader(ArrayLoader):
 
     def _ahead(self, batches: Iterator[tuple[BatchDict, int]]) -> Iterator[tuple[BatchDict, int]]:
         return batches if self.device is None else copied_ahead(batches, self.device)
+
+    @property
+    def _decodes_on_device(self) -> bool:
+        return self._undecoded is _native.Undecoded.FOR_DEVICE
 
     def _new_decoder(self) -> DeviceDecoder:
         assert self.device is not None, "checked before"

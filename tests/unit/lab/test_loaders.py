@@ -13,7 +13,8 @@ from penstock.build import build
 from penstock.lab.jobs.contract import LeftOut
 from penstock.lab.loaders import LoaderSpec, open_loader
 from penstock.lab.loaders.files import beton_of, labelled_files
-from penstock.lab.loaders.ours import HELD_OUT
+from penstock.lab.loaders.ours import HELD_OUT, EncodedLoader
+from penstock.records.dataset import open_dataset
 from penstock.synth import Scenes, write
 
 SCENES = Scenes(width=40, height=32, classes=3)
@@ -89,3 +90,13 @@ def test_data_that_is_not_files_leaves_a_rival_out(flat: Path, tmp_path: Path) -
 def test_the_file_for_ffcv_is_another_for_another_part(flat: Path) -> None:
     specs = [spec_of(flat), spec_of(flat, part="train"), spec_of(flat, part="train", share=0.5)]
     assert len({beton_of(spec) for spec in specs}) == 3
+
+
+@pytest.mark.parametrize("format", ["png", "jpeg", "webp:lossless", "weir:fast", "l3", "raw"])
+def test_reading_alone_decodes_nothing(flat: Path, tmp_path: Path, format: str) -> None:
+    build(flat, tmp_path / "one.pen", mix=f"{format}=1", durable=False)
+    dataset = open_dataset(tmp_path / "one.pen")
+    with EncodedLoader(tmp_path / "one.pen", batch_size=7) as loader:
+        for batch in loader:
+            for sample, image in zip(batch["id"], batch["image"], strict=True):
+                assert np.asarray(image).tobytes() == dataset.read(int(sample))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from penstock import _native
 from penstock.lab.loaders.contract import LoaderSpec
 from penstock.load import Loader
 from penstock.load.samples import Ids, Samples
@@ -24,7 +25,7 @@ ATTEMPTS, NEARLY = 12, 0.005
 class EncodedLoader(Loader):
     """Reads and checks, and decodes nothing."""
 
-    _takes_encoded = True
+    _undecoded = _native.Undecoded.ALL
 
 
 class OurLoader:
