@@ -15,6 +15,7 @@ from penstock.lab import (
     Progress,
     conclude,
     find_recipe,
+    is_unfinished,
     load_run,
     run_page,
     run_recipe,
@@ -22,6 +23,7 @@ from penstock.lab import (
     with_settings,
 )
 from penstock.storage import write_file
+from penstock.units import count_text
 
 PAGE = "report.html"
 
@@ -100,6 +102,10 @@ def _publish(out: Output, runs: list[Path]) -> None:
     for folder in runs:
         recipe, data, lines = load_run(folder)
         findings = conclude(recipe, lines, folder)
+        if is_unfinished(folder):
+            out.warn(
+                f"this run is not finished, {count_text(len(lines), 'cell')} done: `penstock lab run` goes on with it"
+            )
         write_file(folder / PAGE, run_page(recipe, data, lines))
         out.show(f"{recipe.name}: {findings.answer}", *findings.advice, f"  {folder / PAGE}")
         pages.append(

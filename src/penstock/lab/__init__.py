@@ -7,7 +7,7 @@ from penstock.lab.published import Published, analyse
 from penstock.lab.published_page import published_page
 from penstock.lab.recipe import Cell, Findings, Recipe
 from penstock.lab.recipes.table import RECIPES, find_recipe
-from penstock.lab.run import Progress, conclude, load_run, run_recipe
+from penstock.lab.run import Progress, conclude, is_unfinished, load_run, run_recipe
 from penstock.lab.settings import settings_text, with_settings
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "analyse",
     "conclude",
     "find_recipe",
+    "is_unfinished",
     "load_lines",
     "load_run",
     "published_page",

@@ -25,7 +25,7 @@ from penstock.storage import locked, make_folders, read_file, write_file
 from penstock.types import OnProgress, no_progress
 from penstock.units import count_text
 
-RUN_FILE, PARQUET_FILE = "run.json", "lines.parquet"
+RUN_FILE, PARQUET_FILE, LOCK_FILE = "run.json", "lines.parquet", "run.lock"
 RUN_KIND = "penstock lab run"
 VARIANTS = ("variant", "validation", "stages")
 """Settings that name variants of the data."""
@@ -48,7 +48,7 @@ def run_recipe(recipe: Recipe, data: Path, out: Path, progress: Progress = Progr
     work = Work(data, out / "data", progress.inside)
     work.check()
     make_folders(out)
-    with locked(out / "run.lock"):
+    with locked(out / LOCK_FILE):
         _claim(recipe, data, out)
         lines = load_lines(out)
         while True:
@@ -77,6 +77,11 @@ def load_run(out: Path) -> tuple[Recipe, str, list[Line]]:
     settings = told.child("settings").members
     recipe = with_settings(find_recipe(told.text("recipe")), [f"{name}={value}" for name, value in settings.items()])
     return recipe, told.text("data"), load_lines(out)
+
+
+def is_unfinished(out: Path) -> bool:
+    """Whether a run was interrupted here; copies of its lines elsewhere do not tell."""
+    return (out / LOCK_FILE).exists() and not (out / PARQUET_FILE).exists()
 
 
 def conclude(recipe: Recipe, lines: Sequence[Line], out: Path) -> Findings:

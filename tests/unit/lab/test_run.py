@@ -14,6 +14,7 @@ from penstock.lab import (
     Progress,
     conclude,
     find_recipe,
+    is_unfinished,
     load_lines,
     load_run,
     run_page,
@@ -54,8 +55,11 @@ def test_a_killed_run_goes_on_with_the_next_cell(images: Path, finished: Path, t
     with (tmp_path / FILE_NAME).open("ab") as file:
         file.write(b'{"key": "half a li')
     assert len(load_lines(tmp_path)) == 2
+    assert is_unfinished(tmp_path)
 
     lines = run_recipe(TINY, images, tmp_path)
+
+    assert not is_unfinished(tmp_path)
 
     assert [line.key for line in lines] == [line.key for line in load_lines(finished)]
     assert load_lines(tmp_path) == lines
