@@ -195,9 +195,14 @@ def _claim(recipe: Recipe, data: Path, out: Path) -> None:
     if not path.exists():
         write_file(path, json.dumps(told, indent=2).encode())
         return
-    before = json.loads(read_file(path))
-    if before != told:
-        changed = ", ".join(sorted(name for name in told if before.get(name) != told[name]))
+    before, data_before, _ = load_run(out)
+    compared = {
+        "recipe": before.name != recipe.name,
+        "data": data_before != data.name,
+        "settings": before != recipe,  # one that there was not when the run began has its default
+    }
+    changed = ", ".join(name for name, is_other in compared.items() if is_other)
+    if changed:
         raise ArgumentError(
             f"this folder holds a run that differs in {changed}",
             where=str(path),

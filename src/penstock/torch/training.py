@@ -1,7 +1,7 @@
 """A plain training loop that times itself: how long each step waited for data, how long it computed, what it learned.
 
-Deliberately small: SGD with momentum and a cosine over all epochs, as the published runs had it; mixed precision on
-CUDA.
+Deliberately small: SGD with momentum and a cosine over all epochs, as the published runs had it; on CUDA if it is
+there, and then in mixed precision unless told otherwise.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from torch import nn
 Batches = Callable[[], Iterable[tuple[Any, Any, int]]]
 """An epoch: (images N×C×H×W of uint8, targets, N) of each batch."""
 NOT_A_CLASS = 255
+BFLOAT16_SINCE = (8, 0)
+"""Compute capability of the first GPUs (Ampere) that multiply it; older ones emulate it, slowly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,31 @@ class TrainingOptions:
     warm_up_steps: int = 10
     threads: int = 0
     """Of torch; 0 leaves them as they are."""
+    amp: bool | None = None
+    """Mixed precision (autocast); None: on CUDA alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Precision:
+    """What a device computes in; weights stay float32."""
+
+    dtype: torch.dtype | None
+    """Of autocast; None: no autocast."""
+    is_scaled: bool
+    """float16 loses small gradients unless the loss is scaled; bfloat16 has float32's range."""
+
+
+def precision_of(device: str, *, amp: bool | None, has_bfloat16: bool) -> Precision:
+    """Bfloat16 where the device has it, else float16 with a scaled loss; `amp` None: on CUDA alone.
+
+    >>> precision_of("cpu", amp=None, has_bfloat16=True).dtype is None
+    True
+    >>> precision_of("cuda", amp=None, has_bfloat16=False)
+    Precision(dtype=torch.float16, is_scaled=True)
+    """
+    if not (device == "cuda" if amp is None else amp):
+        return Precision(None, is_scaled=False)
+    return Precision(torch.bfloat16, is_scaled=False) if has_bfloat16 else Precision(torch.float16, is_scaled=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +84,15 @@ class Trainer:
             torch.set_num_threads(options.threads)
         torch.manual_seed(seed)
         self._options = options
-        self._device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        is_cuda = torch.cuda.is_available()
+        self._device = torch.device("cuda" if is_cuda else "cpu")
+        has_bfloat16 = not is_cuda or torch.cuda.get_device_capability() >= BFLOAT16_SINCE
+        self._precision = precision_of(self._device.type, amp=options.amp, has_bfloat16=has_bfloat16)
         self._model = make(options.num_classes).to(self._device)
         self._optimizer = torch.optim.SGD(
             self._model.parameters(), options.learning_rate, options.momentum, weight_decay=options.weight_decay
         )
-        self._scaler = torch.amp.GradScaler(enabled=self._device.type == "cuda")
+        self._scaler = torch.amp.GradScaler(self._device.type, enabled=self._precision.is_scaled)
         self._loss = nn.CrossEntropyLoss(ignore_index=NOT_A_CLASS, label_smoothing=0.1)
         self._step = 0
 
@@ -87,7 +117,7 @@ class Trainer:
         self._model.eval()
         classes = self._options.num_classes
         confusion = torch.zeros(classes, classes, dtype=torch.int64)
-        with torch.inference_mode():
+        with torch.inference_mode(), self._autocast():
             for images, targets, _ in batches():
                 guessed = self._model(self._inputs(images)).argmax(1).cpu().flatten()
                 wanted = self._targets(targets).cpu().flatten()
@@ -106,6 +136,11 @@ class Trainer:
         """What is trained."""
         return self._model
 
+    @property
+    def facts(self) -> dict[str, int]:
+        """Where it is trained and how, for the line of a run."""
+        return {"is_cuda": int(self._device.type == "cuda"), "is_amp": int(self._precision.dtype is not None)}
+
     def loss_of(self, model: nn.Module, images: Any, targets: Any) -> torch.Tensor:  # noqa: ANN401  # arrays or tensors
         """The loss of a batch; no step is made."""
         loss: torch.Tensor = self._loss(model(self._inputs(images)), self._targets(targets))
@@ -113,14 +148,19 @@ class Trainer:
 
     def _update(self, images: Any, targets: Any, epoch: int, steps_per_epoch: int) -> float:  # noqa: ANN401  # arrays or tensors
         self._set_rate(epoch, steps_per_epoch)
-        with torch.autocast(self._device.type, enabled=self._device.type == "cuda"):
+        with self._autocast():
             loss = self.loss_of(self._model, images, targets)
         self._optimizer.zero_grad(set_to_none=True)
         self._scaler.scale(loss).backward()  # type: ignore[no-untyped-call]  # torch has no types there
         self._scaler.step(self._optimizer)
         self._scaler.update()
         self._step += 1
-        return float(loss.detach())
+        return float(loss.detach())  # waits for the device, so a step's time is all of its work and no other's
+
+    def _autocast(self) -> torch.autocast:
+        """Turned off without mixed precision."""
+        dtype = self._precision.dtype
+        return torch.autocast(self._device.type, dtype=dtype, enabled=dtype is not None)
 
     def _set_rate(self, epoch: int, steps_per_epoch: int) -> None:
         """Rises over a few steps, then half a cosine over all epochs; stages of a regimen share it."""

@@ -68,6 +68,11 @@ def test_a_recipe_runs_from_data_to_page(name: str, coarse: Path, tmp_path: Path
     assert [line.left_out for line in installed if line.left_out] == []
 
 
+def test_a_line_says_that_it_was_trained_in_mixed_precision(coarse: Path, tmp_path: Path) -> None:
+    lines = run_recipe(tiny("dropin", "amp=yes"), coarse, tmp_path)
+    assert {line.measures["is_amp"] for line in lines if line.job == "train"} == {1}
+
+
 def test_masks_are_learned_too(tmp_path: Path) -> None:
     write(tmp_path / "data", images=24, scenes=Scenes(width=48, height=32, classes=1), masks=True)
     recipe = with_settings(tiny("dropin"), ["target=mask", "crop=stretch"])

@@ -22,9 +22,12 @@ from penstock.lab import (
     with_settings,
 )
 from penstock.lab.lines import FILE_NAME
+from penstock.lab.recipe import DataFacts
 from penstock.lab.recipes.codecs import Codecs
+from penstock.lab.recipes.dropin import DropIn
 from penstock.synth import Scenes, write
 
+DATA = DataFacts(num_samples=6, source_bytes=6000, codec="png", num_classes=2, num_mask_classes=0)
 TINY = Codecs(formats=("png", "jpeg:q=50"), images=2, seeds=2, repeats=1)
 
 
@@ -80,6 +83,25 @@ def test_lines_become_a_table(finished: Path) -> None:
 def test_another_run_in_the_same_folder_is_refused(images: Path, finished: Path) -> None:
     with pytest.raises(ArgumentError, match="differs in settings"):
         run_recipe(with_settings(TINY, ["seeds=3"]), images, finished)
+
+
+def test_a_setting_that_came_later_does_not_end_a_run(images: Path, finished: Path, tmp_path: Path) -> None:
+    out = tmp_path / "older"
+    out.mkdir()
+    told = json.loads((finished / "run.json").read_text())
+    del told["settings"]["weights"]
+    (out / "run.json").write_text(json.dumps(told))
+    (out / FILE_NAME).write_bytes((finished / FILE_NAME).read_bytes())
+    assert run_recipe(TINY, images, out) == load_lines(finished)
+
+
+def test_mixed_precision_is_in_the_cell_only_if_asked_for() -> None:
+    def told(*settings: str) -> object:
+        return with_settings(DropIn(), settings).cells(DATA, [])[-1].settings.get("amp")
+
+    assert (told(), told("amp=yes"), told("amp=no")) == (None, True, False)
+    with pytest.raises(ArgumentError, match="'maybe' is no choice"):
+        told("amp=maybe")
 
 
 def test_the_page_is_drawn_from_lines_alone(finished: Path) -> None:

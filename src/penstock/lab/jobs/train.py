@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
 def run(order: Order, on_progress: OnProgress) -> Measures:
     """Settings: those of `spec_of`; `model`, `loader`, `epochs`, `learning_rate`, `num_classes`, `torch_threads`,
-    `validation` (the variant to validate on; empty: nothing is validated), `stages` ([variant, epochs], one after the
-    other, instead of `variant` and `epochs`), `cold` (the page cache forgets the data before each epoch).
+    `amp` (mixed precision: true or false; without it, on CUDA alone), `validation` (the variant to validate on; empty:
+    nothing is validated), `stages` ([variant, epochs], one after the other, instead of `variant` and
+    `epochs`), `cold` (the page cache forgets the data before each epoch).
 
     The learning rate falls over all epochs, whatever the stages.
     """  # noqa: D205  # a list of settings
@@ -42,7 +43,7 @@ def run(order: Order, on_progress: OnProgress) -> Measures:
         loader.close()
     if validation is not None:
         validation.close()
-    return {"num_images": epochs[0]["num_images"], "epochs": epochs, **_summary(epochs)}
+    return {"num_images": epochs[0]["num_images"], "epochs": epochs, **_summary(epochs), **trainer.facts}
 
 
 def _trainer(order: Order) -> Trainer:
@@ -56,6 +57,7 @@ def _trainer(order: Order) -> Trainer:
         epochs=_num_epochs(order),
         learning_rate=order.number("learning_rate", 0.1),
         threads=order.integer("torch_threads"),
+        amp=None if (amp := order.settings.get("amp")) is None else bool(amp),
     )
     return Trainer(lambda classes: make_model(order.text("model"), classes), options, order.seed)
 

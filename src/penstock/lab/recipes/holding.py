@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from penstock.documents import Json
+from penstock.errors import ArgumentError
 from penstock.lab.recipe import Cell, DataFacts, Recipe
 from penstock.lab.work import SOURCE
 from penstock.limits import NO_LIMITS, Limits, parse_limits
+
+AUTO = "auto"
 
 
 def disk_limits(text: str) -> Limits:
@@ -30,6 +33,8 @@ class TrainingRecipe(Recipe):
     epochs: int = 8
     learning_rate: float = 0.1
     torch_threads: int = 0
+    amp: str = AUTO
+    """Mixed precision: `yes`, `no`, or `auto`, which is on CUDA alone."""
 
     def target_of(self, data: DataFacts) -> str:
         """What is learned."""
@@ -52,5 +57,12 @@ class TrainingRecipe(Recipe):
             "threads": self.threads,
             "batch_size": self.batch_size,
             "validation": SOURCE if validates else "",
+            **self._precision(),
         }
         return Cell("train", held | changed, seed, limits, is_alone=limits != NO_LIMITS)
+
+    def _precision(self) -> dict[str, Json]:
+        """Nothing in the cell unless it was asked for, so that lines of before there was a choice stay good."""
+        if self.amp not in (AUTO, "yes", "no"):
+            raise ArgumentError(f"{self.amp!r} is no choice", where="amp", fix="set amp=auto, yes or no", code=100)
+        return {} if self.amp == AUTO else {"amp": self.amp == "yes"}
