@@ -6,10 +6,11 @@ import json
 import subprocess
 import sys
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
 from penstock.codecs import decode, encode
-from penstock.errors import PenstockError
+from penstock.errors import ArgumentError, PenstockError
 from penstock.lab.jobs.contract import LeftOut, Measures
 from penstock.pixels import ms_ssim, psnr
 from penstock.storage import read_file, write_file
@@ -17,29 +18,63 @@ from penstock.types import Pixels
 
 SCRIPT = Path(__file__).parent / "peers" / "learned_codec.py"
 
-
 PUBLISHED, UNTRAINED = "published", "untrained"
+METRICS = ("mse", "ms-ssim")
+"""What CompressAI's networks were trained for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """A network of CompressAI's."""
+
+    model: str
+    quality: int
+    metric: str
+
+
+def parse_learned(format: str) -> Learned:
+    """Read `compressai:MODEL:q=QUALITY`, with `:metric=ms-ssim` for networks trained for that.
+
+    >>> parse_learned("compressai:mbt2018-mean:q=3:metric=ms-ssim")
+    Learned(model='mbt2018-mean', quality=3, metric='ms-ssim')
+    """
+    _, _, rest = format.partition(":")
+    model, *parts = rest.split(":")
+    told = dict(part.split("=", 1) for part in parts if "=" in part)
+    quality, metric = told.pop("q", ""), told.pop("metric", METRICS[0])
+    if not model or told or not all("=" in part for part in parts) or not quality.isdecimal() or metric not in METRICS:
+        raise ArgumentError(
+            f"this is no learned codec: {format!r}",
+            where="formats",
+            fix=f"write compressai:MODEL:q=1 to q=8, with :metric={METRICS[1]} if it is wanted",
+            code=100,
+        )
+    return Learned(model, int(quality), metric)
 
 
 def measure_learned(format: str, images: list[Pixels], python: str, weights: str = PUBLISHED) -> Measures:
     """Measure `compressai:MODEL:q=QUALITY` with the interpreter `python`; `LeftOut` if CompressAI is not there.
 
-    `weights`: those that CompressAI downloads, `untrained`, or a file of them; `LeftOut` if they cannot be had.
+    `weights`: those that CompressAI downloads, `untrained`, or a file of them (a state dict, or a checkpoint that has
+    one); `LeftOut` if they cannot be had, or are another network's.
     """
-    _, model, quality = format.split(":")
+    learned = parse_learned(format)
     interpreter = python or sys.executable
-    probe = subprocess.run([interpreter, "-c", "import compressai"], capture_output=True, check=False)
-    if probe.returncode != 0:
+    if not _has_compressai(interpreter):
         raise LeftOut("compressai is not installed (--set python=… names an environment that has it)")
     colours = [pixels for pixels in images if pixels.ndim == 3 and pixels.shape[2] == 3]
+    if not colours:
+        raise LeftOut("it takes images of three channels, and there are none here")
     with tempfile.TemporaryDirectory(prefix="penstock-learned-") as folder:
         for number, pixels in enumerate(colours):
             write_file(Path(folder, f"{number:05d}.png"), encode(pixels, "png"))
-        command = [interpreter, str(SCRIPT), folder, model, quality.removeprefix("q="), weights]
+        command = [interpreter, str(SCRIPT), folder, learned.model, str(learned.quality), learned.metric, weights]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise PenstockError(f"{format} failed: {done.stderr[-800:]}", where="learned codec", fix="try it alone")
         found = json.loads(done.stdout.splitlines()[-1])
+        if "left_out" in found:
+            raise LeftOut(found["left_out"])
         if "no_weights" in found:
             raise LeftOut(
                 f"its weights ({weights}) are not to be had: {found['no_weights']} (--set weights=FILE names a file of "
@@ -61,3 +96,16 @@ def measure_learned(format: str, images: list[Pixels], python: str, weights: str
         "is_lossless": 0,
         "is_untrained": int(weights == UNTRAINED),
     }
+
+
+def _has_compressai(interpreter: str) -> bool:
+    try:
+        probe = subprocess.run([interpreter, "-c", "import compressai"], capture_output=True, check=False)
+    except OSError as reason:
+        raise ArgumentError(
+            f"this interpreter does not start: {reason.strerror}",
+            where=f"--set python={interpreter}",
+            fix="name the python of an environment that has CompressAI",
+            code=100,
+        ) from reason
+    return probe.returncode == 0

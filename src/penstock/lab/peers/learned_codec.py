@@ -1,7 +1,7 @@
-"""learned_codec.py FOLDER MODEL QUALITY WEIGHTS: encodes and decodes NUMBER.png with CompressAI, one image at a time.
+"""learned_codec.py FOLDER MODEL QUALITY METRIC WEIGHTS: encodes and decodes NUMBER.png with CompressAI, one by one.
 
 WEIGHTS: `published` (CompressAI downloads them), `untrained`, or a file of them. Runs in CompressAI's environment,
-without Penstock. Leaves NUMBER.out.png; prints bytes and seconds as JSON, or why the weights are not to be had.
+without Penstock. Leaves NUMBER.out.png; prints bytes and seconds as JSON, or why it cannot.
 """
 
 from __future__ import annotations
@@ -19,11 +19,18 @@ import torch
 from PIL import Image
 
 
-def main(folder: Path, model: str, quality: int, weights: str) -> None:
+class CannotError(Exception):
+    """Why this network cannot be measured."""
+
+
+def main(folder: Path, network: tuple[str, int, str], weights: str) -> None:
     """Measure."""
     torch.set_num_threads(1)
     try:
-        net = _network(model, quality, weights)
+        net = _network(*network, weights)
+    except CannotError as reason:
+        _say({"left_out": str(reason)})
+        return
     except (urllib.error.URLError, OSError) as reason:
         _say({"no_weights": str(reason)})
         return
@@ -47,15 +54,37 @@ def main(folder: Path, model: str, quality: int, weights: str) -> None:
     _say(total)
 
 
-def _network(model: str, quality: int, weights: str) -> Any:  # noqa: ANN401  # its networks have no common type
+def _network(model: str, quality: int, metric: str, weights: str) -> Any:  # noqa: ANN401  # they have no common type
     from compressai.zoo import models  # type: ignore[import-not-found]  # of another environment
-    from compressai.zoo.pretrained import load_pretrained  # type: ignore[import-not-found]  # likewise
 
-    net = models[model](quality=quality, pretrained=weights == "published").eval()
+    if model not in models:
+        raise CannotError(f"CompressAI has no {model}; it has {', '.join(models)}")
+    try:
+        net = models[model](quality=quality, metric=metric, pretrained=weights == "published").eval()
+    except ValueError as reason:  # a quality or a metric that it has not
+        raise CannotError(f"CompressAI does not make {model}: {reason}") from reason
     if weights not in ("published", "untrained"):
-        net.load_state_dict(load_pretrained(torch.load(weights, map_location="cpu", weights_only=True)))
+        _load(net, weights)
     net.update()  # the tables of its entropy coder, which follow from the weights
     return net
+
+
+def _load(net: Any, path: str) -> None:  # noqa: ANN401  # as above
+    """A state dict, or a checkpoint that has one, as CompressAI's training example writes them."""
+    from compressai.zoo.pretrained import load_pretrained  # type: ignore[import-not-found]  # of another environment
+
+    try:
+        held = torch.load(path, map_location="cpu", weights_only=True)
+    except OSError:
+        raise
+    except Exception as reason:  # whatever reading makes of bytes that are something else
+        raise CannotError(f"{path} is no file of weights: {str(reason).splitlines()[0][:100]}") from reason
+    found = held.get("state_dict", held) if isinstance(held, dict) else {}
+    try:
+        net.load_state_dict(load_pretrained(found))
+    except (RuntimeError, AttributeError) as reason:
+        missing = len(net.state_dict().keys() - found.keys())
+        raise CannotError(f"{path} has weights of another network ({missing} of this one's are missing)") from reason
 
 
 def _say(answer: dict[str, Any]) -> None:
@@ -63,4 +92,4 @@ def _say(answer: dict[str, Any]) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), sys.argv[4])
+    main(Path(sys.argv[1]), (sys.argv[2], int(sys.argv[3]), sys.argv[4]), sys.argv[5])
