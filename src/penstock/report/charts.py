@@ -20,6 +20,13 @@ LEGEND_ROW = 18
 LABEL_ROW = 13
 LETTER = 6.4
 """Width of a letter, about, at the size of small labels."""
+DOT = 5
+NEAR = 11
+"""From a point, a label that could be taken for its own."""
+AWAY = (8.0, 16.0, 28.0, 44.0)
+"""From a point to its label, tried in turn."""
+LEADER = 14.0
+"""A label that far from its point gets a line to it."""
 
 Legend = Sequence[tuple[str, int]]
 """Names with the numbers of their colours."""
@@ -82,7 +89,13 @@ def scatter(marks: Sequence[Mark], x_label: str, y_label: str) -> str:
     """Labelled points on logarithmic axes."""
     x_axis = _axis(x_label, [mark.x for mark in marks], is_log=True)
     y_axis = _axis(y_label, [mark.y for mark in marks], is_log=True)
-    body = [_labelled(mark, x_axis, y_axis, number) for number, mark in enumerate(marks)]
+    places = [(_x(x_axis, mark.x), _y(y_axis, mark.y)) for mark in marks]
+    boxes = place_labels(places, [mark.name for mark in marks])
+    body = [
+        drawn
+        for number, (mark, place, box) in enumerate(zip(marks, places, boxes, strict=True))
+        for drawn in (_leader(place, box), _dot(mark, place, number), _text(box.left, box.top + 10, mark.name))
+    ]
     return _figure(x_axis, y_axis, body, f"{y_label} over {x_label}")
 
 
@@ -245,12 +258,70 @@ def _y(axis: Axis, value: float) -> float:
     return HEIGHT - BOTTOM - axis.place(value) * (HEIGHT - TOP - BOTTOM)
 
 
+@dataclass(frozen=True, slots=True)
+class Box:
+    """Where a label stands."""
+
+    left: float
+    top: float
+    width: float
+    height: float = 13.0
+
+    def overlap(self, other: Box) -> float:
+        """The area that both cover."""
+        wide = min(self.left + self.width, other.left + other.width) - max(self.left, other.left)
+        high = min(self.top + self.height, other.top + other.height) - max(self.top, other.top)
+        return max(0.0, wide) * max(0.0, high)
+
+
+def place_labels(places: Sequence[tuple[float, float]], names: Sequence[str]) -> list[Box]:
+    """A box beside each point that covers no other label and is near no other point, as far as there is room.
+
+    Tried in turn: right, left, the four corners, above, below, then the same further away; the first that is free, or
+    the one that covers least.
+    """
+    dots = [Box(x - DOT, y - DOT, 2 * DOT, 2 * DOT) for x, y in places]
+    wide = [Box(x - NEAR, y - NEAR, 2 * NEAR, 2 * NEAR) for x, y in places]
+    taken: list[Box] = []
+    for number, ((x, y), name) in enumerate(zip(places, names, strict=True)):
+        spots = [box for away in AWAY for box in _around(x, y, LETTER * 1.08 * len(name), away)]
+        choices = [box for box in spots if _is_inside(box)] or spots
+        around = (*taken, *wide[:number], dots[number], *wide[number + 1 :])
+        covered = [sum(box.overlap(other) for other in around) for box in choices]
+        taken.append(choices[covered.index(min(covered))])
+    return taken
+
+
+def _around(x: float, y: float, width: float, away: float) -> list[Box]:
+    right, left, middle = x + away, x - away - width, x - width / 2
+    level, above, below = y - 6.5, y - away - 10, y + away - 3
+    spots = [(right, level), (left, level), (right, above), (right, below), (left, above), (left, below)]
+    return [Box(*spot, width) for spot in (*spots, (middle, above - 3), (middle, below + 3))]
+
+
+def _is_inside(box: Box) -> bool:
+    return box.left >= LEFT and box.left + box.width <= WIDTH and 0 <= box.top <= HEIGHT - BOTTOM - box.height
+
+
+def _leader(place: tuple[float, float], box: Box) -> str:
+    """A thin line from a point to its label, if that is not beside it."""
+    x = min(max(place[0], box.left), box.left + box.width)
+    y = min(max(place[1], box.top), box.top + box.height)
+    if math.dist(place, (x, y)) < LEADER:
+        return ""
+    return f'<line class="grid" x1="{place[0]:.1f}" y1="{place[1]:.1f}" x2="{x:.1f}" y2="{y:.1f}"/>'
+
+
+def _dot(mark: Mark, place: tuple[float, float], number: int) -> str:
+    title = f"<title>{escape(mark.name)}: {_number(mark.x)}, {_number(mark.y)}</title>"
+    return f'<circle class="dot s{number % COLOURS}" cx="{place[0]:.1f}" cy="{place[1]:.1f}" r="{DOT}">{title}</circle>'
+
+
 def _labelled(mark: Mark, x_axis: Axis, y_axis: Axis, number: int) -> str:
     x, y = _x(x_axis, mark.x), _y(y_axis, mark.y)
-    title = f"<title>{escape(mark.name)}: {_number(mark.x)}, {_number(mark.y)}</title>"
     is_right = x > WIDTH * 0.75
     label = _text(x - 8 if is_right else x + 8, y + 4, mark.name, "end" if is_right else "")
-    return f'<circle class="dot s{number % COLOURS}" cx="{x:.1f}" cy="{y:.1f}" r="5">{title}</circle>{label}'
+    return _dot(mark, (x, y), number) + label
 
 
 def _figure(
