@@ -12,6 +12,7 @@ from rich.table import Table
 from penstock.cli.group import add_command
 from penstock.cli.output import JsonOption, Output, new_table
 from penstock.lab import Published, analyse, published_page
+from penstock.lab.published_page import decimal
 from penstock.storage import write_file
 
 LogFolder = Annotated[Path, typer.Argument(metavar="LOGDIR", help="A folder of runs, each with its report.")]
@@ -42,6 +43,8 @@ def import_logs(folder: LogFolder, report: ReportOption = None, json: JsonOption
         out.show(table)
     if found.unknown:
         out.warn(f"names that fit no experiment: {', '.join(found.unknown)}")
+    for run in found.unread:
+        out.warn(f"left out: {run}")
     if report is not None:
         write_file(report, published_page(found, folder.name))
         out.message(f"{report}: the page")
@@ -87,16 +90,43 @@ def _tables(found: Published) -> list[Table]:
         _table(
             ("regimens", "stages", "best top-1", "mean GiB"),
             (
-                (f"{run.data} {run.model}", run.stages, f"{run.top1:.2f}", f"{run.mean_gib:.1f}")
+                (f"{run.data} {run.model}", run.stages, f"{run.top1:.2f}", decimal(run.mean_gib))
                 for run in found.regimens
             ),
         ),
         _table(
             ("cache and compression", "disk", "variant", "loader", "images/s"),
             (
-                (f"{run.data} {run.model}", run.disk, run.variant, run.loader, f"{run.images_per_second:,.0f}")
+                (f"{run.data} {run.model}", run.disk, run.variant, run.loader, decimal(run.images_per_second, 0))
                 for run in found.caches
             ),
+        ),
+        _table(
+            ("rates", "disk", "workers", "variant", "loader", "images/s", "waiting"),
+            (
+                (
+                    run.model or "loader alone",
+                    run.disk,
+                    run.workers or "",
+                    run.variant,
+                    run.loader,
+                    decimal(run.images_per_second, 0),
+                    _share(run.stall_share),
+                )
+                for run in found.rates
+            ),
+        ),
+        _table(
+            ("thrashing", "GiB of memory", "GiB read per epoch"),
+            ((run.loader, run.memory_gib, f"{run.read_gib:.1f}") for run in found.thrashing),
+        ),
+        _table(
+            ("accuracy", "variant", "epochs", "best top-1"),
+            ((f"{run.data} {run.model}", run.variant, run.num_epochs, f"{run.top1:.2f}") for run in found.accuracies),
+        ),
+        _table(
+            ("codecs", "way", "seconds in all", "median ms"),
+            ((run.codec, run.way, f"{run.total_seconds:.0f}", decimal(run.median_ms, 2)) for run in found.codings),
         ),
     )
     return [table for table in tables if table.row_count]

@@ -29,6 +29,8 @@ class Epoch:
     """Mean wait for a batch."""
     compute_seconds: float | None = None
     """Mean time of a step."""
+    ended: str = ""
+    """Date and time of its last line, by the clock of the machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,7 @@ class Report:
     epochs: tuple[Epoch, ...]
     best_top1: float | None
     """Of the summary, which has the maximum over epochs."""
+    best_top5: float | None = None
 
     def parameter(self, name: str) -> str:
         """A parameter as text; empty if there is none."""
@@ -50,6 +53,7 @@ class Report:
 class _Draft:
     parameters: dict[str, Json] = field(default_factory=dict)
     epochs: dict[int, dict[str, float]] = field(default_factory=dict)
+    ends: dict[int, str] = field(default_factory=dict)
     summary: dict[str, float] = field(default_factory=dict)
 
 
@@ -72,8 +76,9 @@ def read_report(data: bytes, where: str) -> Report:
             ) from cause
     return Report(
         draft.parameters,
-        tuple(_epoch(number, draft.epochs[number]) for number in sorted(draft.epochs)),
+        tuple(_epoch(number, draft.epochs[number], draft.ends[number]) for number in sorted(draft.epochs)),
         draft.summary.get("v.top1"),
+        draft.summary.get("v.top5"),
     )
 
 
@@ -88,6 +93,7 @@ def _take(draft: _Draft, line: bytes) -> None:
         draft.parameters.update(data)
     elif step[:1] == ["E"]:
         draft.epochs.setdefault(int(step[1]), {}).update(_numbers(data))
+        draft.ends[int(step[1])] = str(entry.get("datetime", ""))
     elif step[:1] == ["S"]:
         draft.summary.update(_numbers(data))
 
@@ -103,11 +109,12 @@ def _numbers(data: Mapping[str, Json]) -> dict[str, float]:
     return found
 
 
-def _epoch(number: int, data: Mapping[str, float]) -> Epoch:
+def _epoch(number: int, data: Mapping[str, float], ended: str) -> Epoch:
     return Epoch(
         number,
         seconds=data.get("e.total_time"),
         top1=data.get("v.top1"),
         data_seconds=data.get("t.data_time"),
         compute_seconds=data.get("t.compute_time"),
+        ended=ended,
     )

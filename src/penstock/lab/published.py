@@ -5,15 +5,19 @@ Runs are known by their folders' names, as the authors named them; models, varia
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
 from pathlib import Path
-from statistics import fmean
+from statistics import fmean, median
+from typing import Any
 
-from penstock.documents import Json
-from penstock.errors import ArgumentError
-from penstock.lab.dllogger import Report, read_report
+from penstock.documents import Document, Json
+from penstock.errors import ArgumentError, PenstockError
+from penstock.lab.dllogger import Epoch, Report, read_report
+from penstock.lab.iostat import bytes_per_epoch, read_samples
 from penstock.lab.training import images_per_second, mean_size, representative_seconds, stall_share
 from penstock.storage import list_tree, read_file
 
@@ -30,22 +34,24 @@ SIZES_GIB: Mapping[str, Mapping[str, float]] = {
 """Table II of the paper; the logs do not hold them."""
 
 TRAIN_IMAGES = {"inet": 1_281_167, "p365": 1_803_460}
+VALIDATION_IMAGES = {"inet": 50_000, "p365": 36_500}
 
-_EPOCH_TIME = re.compile(
-    r"(?P<data>[a-z0-9]+)-(?P<model>[a-z0-9]+)-(?P<variant>[a-z0-9]+)-(?P<disk>[a-z]+)-w(?P<workers>\d+)"
-)
-_BUDGET = re.compile(
-    r"time-(?P<data>[a-z0-9]+)-(?P<model>[a-z0-9]+)-(?P<variant>[a-z0-9]+)-(?P<disk>[a-z]+)-(?P<hours>\d+)h"
-)
-_ACCURACY = re.compile(r"acc-(?P<data>[a-z0-9]+)-(?P<model>[a-z0-9]+)-(?P<variant>[a-z0-9]+)-(?P<disk>[a-z]+)")
-_SUBSET = re.compile(r"space-(?P<data>[a-z0-9]+)-(?P<model>[a-z0-9]+)-raw(?P<percent>\d+)-(?P<disk>[a-z]+)")
+_MODEL = r"(?P<model>[A-Za-z0-9_.-]+)"
+_PLACE = r"(?P<variant>[a-z0-9]+)-(?P<disk>[a-z]+)"
+_EPOCH_TIME = re.compile(rf"(?P<data>[a-z0-9]+)-{_MODEL}-{_PLACE}-w(?P<workers>\d+)")
+_RATE = re.compile(rf"(?P<model>[A-Za-z0-9_.]+)-{_PLACE}-w(?P<workers>\d+)")
+_SYNTHETIC = re.compile(r"(?P<model>[A-Za-z0-9_.-]+)-(?P<variant>[a-z0-9]+)-synth")
+_LOADER = re.compile(rf"standalone-{_PLACE}-(?P<loader>[a-z0-9]+)")
+_BUDGET = re.compile(rf"time-(?P<data>[a-z0-9]+)-{_MODEL}-{_PLACE}-(?P<hours>\d+(?:\.\d+)?)h")
+_ACCURACY = re.compile(rf"acc-(?P<data>[a-z0-9]+)-{_MODEL}-{_PLACE}")
+_SUBSET = re.compile(rf"space-(?P<data>[a-z0-9]+)-{_MODEL}-raw(?P<percent>\d+)-(?P<disk>[a-z]+)")
 _CACHE = re.compile(
-    r"(?P<data>[a-z0-9]+)-(?P<model>[a-z0-9]+)-(?P<disk>hdd|ssd|mem)-(?P<variant>[a-z0-9]+)-(?P<loader>pytorch|minio)"
+    rf"(?P<data>[a-z0-9]+)-{_MODEL}-(?P<disk>hdd|ssd|mem)-(?P<variant>[a-z0-9]+)-(?P<loader>pytorch|minio)"
 )
-_REGIMEN = re.compile(
-    r"(?P<data>[a-z0-9]+)-(?P<model>[a-z0-9]+)-(?P<first>\d+):(?P<epochs>\d+)"
-    r"_(?P<last>[a-z0-9]+):(?P<rest>\d+)-(?P<disk>[a-z]+)"
-)
+_REGIMEN = re.compile(rf"(?P<data>[a-z0-9]+)-{_MODEL}-(?P<stages>[a-z0-9]+:\d+(?:_[a-z0-9]+:\d+)+)-(?P<disk>[a-z]+)")
+_DISK = re.compile(r"io-(?P<gib>\d+)G-(?P<loader>[a-z0-9]+)")
+_CODING = re.compile(r"(?P<way>enc|dec)-(?P<tool>mp|dl)-(?P<codec>.+)")
+_KINDS = (_BUDGET, _ACCURACY, _SUBSET, _REGIMEN, _CACHE, _EPOCH_TIME, _LOADER, _RATE, _SYNTHETIC, _DISK, _CODING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +75,7 @@ class Budget:
     model: str
     variant: str
     disk: str
-    hours: int
+    hours: float
     num_epochs: int
     top1: float
     curve: tuple[tuple[float, float], ...] = ()
@@ -97,7 +103,9 @@ class Cache:
     disk: str
     variant: str
     loader: str
-    images_per_second: float
+    images_per_second: float | None
+    """None if nobody knows how many images the data has."""
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +116,60 @@ class Regimen:
     model: str
     stages: str
     top1: float
-    mean_gib: float
+    mean_gib: float | None
+    """None if nobody knows how large the variants are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """Fig 3 and 6: how fast training ran from a storage, or (synthetic) without any; Fig 1a: loading alone."""
+
+    model: str
+    """Empty for a loader alone."""
+    variant: str
+    disk: str
+    workers: int
+    loader: str
+    images_per_second: float
+    stall_share: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Thrashing:
+    """Fig 2: what an epoch read from the disk under a limit of memory."""
+
+    loader: str
+    memory_gib: int
+    read_gib: float
+
+
+@dataclass(frozen=True, slots=True)
+class Accuracy:
+    """Fig 4 and 5: what a model reached on a variant when nothing hurried it."""
+
+    data: str
+    model: str
+    variant: str
+    disk: str
+    num_epochs: int
+    top1: float
+    top5: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Coding:
+    """Table IV: how long a codec took."""
+
+    way: str
+    """`encode` or `decode`."""
+    codec: str
+    is_batched: bool
+    total_seconds: float
+    num_images: int
+    """0 if it was done in batches."""
+    median_ms: float | None
+    """Of an image, or of a batch."""
+    bits_per_pixel: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +181,14 @@ class Published:
     storage: tuple[Storage, ...] = ()
     caches: tuple[Cache, ...] = ()
     regimens: tuple[Regimen, ...] = ()
+    rates: tuple[Rate, ...] = ()
+    thrashing: tuple[Thrashing, ...] = ()
+    accuracies: tuple[Accuracy, ...] = ()
+    codings: tuple[Coding, ...] = ()
     unknown: tuple[str, ...] = ()
     """Runs whose names fit no experiment."""
+    unread: tuple[str, ...] = ()
+    """Runs whose reports are damaged or too short, and why."""
 
     def as_dict(self) -> dict[str, Json]:
         """For `--json` and results."""
@@ -129,44 +196,113 @@ class Published:
 
 
 def analyse(folder: Path) -> Published:
-    """Read every run below a folder. ArgumentError if there is none."""
-    runs = dict(_runs(folder))
-    if not runs:
-        raise ArgumentError(
-            "there is no DLLogger report here",
-            where=str(folder),
-            fix="give the folder of the experiments",
-        )
-    known = {name: kind for name in runs if (kind := _kind(name)) is not None}
-    epoch_times = tuple(_epoch_time(name, runs[name]) for name in known if known[name] is _EPOCH_TIME)
+    """Read every run below a folder. ArgumentError if there is none, or none that can be read.
+
+    A run that cannot be read is named with the reason; the others are analysed without it.
+    """
+    runs, unread = _runs(folder)
+    found: dict[re.Pattern[str], list[Any]] = {kind: [] for kind in _KINDS}
+    for name, reports in runs.items():
+        kind = _kind(name)
+        if kind is not None:
+            try:
+                found[kind].append(_READERS[kind](name, reports))
+            except PenstockError as refusal:
+                unread[name] = refusal
+    if unread and not any(found.values()):
+        raise next(iter(unread.values()))
+    epoch_times = tuple(found[_EPOCH_TIME])
+    rates = (*found[_RATE], *found[_SYNTHETIC], *found[_LOADER])
     return Published(
         epoch_times=epoch_times,
-        budgets=tuple(_budget(name, runs[name], epoch_times) for name in known if known[name] is _BUDGET),
-        storage=tuple(_storage(runs)),
-        caches=tuple(_cache(name, runs[name]) for name in known if known[name] is _CACHE),
-        regimens=tuple(_regimen(name, runs[name]) for name in known if known[name] is _REGIMEN),
-        unknown=tuple(name for name in runs if name not in known),
+        budgets=tuple(_timed(run, curve, epoch_times) for run, curve in found[_BUDGET]),
+        storage=tuple(_storage(found[_SUBSET], found[_ACCURACY])),
+        caches=tuple(found[_CACHE]),
+        regimens=tuple(found[_REGIMEN]),
+        rates=rates,
+        thrashing=tuple(sorted(found[_DISK], key=lambda run: (run.loader, run.memory_gib))),
+        accuracies=tuple(found[_ACCURACY]),
+        codings=tuple(found[_CODING]),
+        unknown=tuple(name for name in runs if _kind(name) is None),
+        unread=tuple(f"{name}: {' '.join(filter(None, (error.what, error.where)))}" for name, error in unread.items()),
     )
 
 
-def _runs(folder: Path) -> Iterator[tuple[str, list[Report]]]:
-    """Runs by name, in order: a report each, or one per stage."""
-    found: dict[str, list[Report]] = {}
-    for path in list_tree(folder).paths():
-        if re.fullmatch(r"experiment_report(_stage_\d+)?\.json", path.name):
-            found.setdefault(path.parent.name, []).append(read_report(read_file(path), str(path)))
-    yield from sorted(found.items())
+Reports = list["Report | Plain | Samples"]
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """A report that is one JSON object: of a loader alone, of an encoder or a decoder."""
+
+    members: Document
+
+    def numbers(self, name: str) -> list[float]:
+        """A list of numbers; empty if it is not there."""
+        return [float(str(value)) for value in self.members.values(name)] if name in self.members else []
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """What the disk gave, second by second."""
+
+    read: list[tuple[datetime, float]]
+
+
+def _runs(folder: Path) -> tuple[dict[str, Reports], dict[str, PenstockError]]:
+    """Runs by name, in order: a report each, or one per stage; and those that cannot be read."""
+    found: dict[str, Reports] = {}
+    unread: dict[str, PenstockError] = {}
+    paths = [path for path in list_tree(folder).paths() if re.fullmatch(_REPORT_FILE, path.name)]
+    if not paths:
+        raise ArgumentError(
+            "there is no DLLogger report here", where=str(folder), fix="give the folder of the experiments", code=100
+        )
+    for path in sorted(paths, key=lambda path: (path.parent.name, path)):
+        try:
+            found.setdefault(path.parent.name, []).append(_read(read_file(path), str(path)))
+        except PenstockError as refusal:
+            unread[path.parent.name] = refusal
+    return {name: reports for name, reports in found.items() if name not in unread}, unread
+
+
+_REPORT_FILE = r"experiment_report(_stage_\d+)?\.json|iostat\.json"
+
+
+def _read(data: bytes, where: str) -> Report | Plain | Samples:
+    if where.endswith("iostat.json"):
+        return Samples(read_samples(data, where))
+    if data.lstrip()[:1] != b"{":
+        return read_report(data, where)
+    try:
+        members = json.loads(data)
+    except ValueError as cause:
+        raise ArgumentError("this is neither DLLogger's nor JSON", where=where, fix="leave it out") from cause
+    return Plain(Document(members, where))
 
 
 def _kind(name: str) -> re.Pattern[str] | None:
-    kinds = (_BUDGET, _ACCURACY, _SUBSET, _REGIMEN, _CACHE, _EPOCH_TIME)
-    return next((kind for kind in kinds if kind.fullmatch(name)), None)
+    return next((kind for kind in _KINDS if kind.fullmatch(name)), None)
 
 
 def _parts(kind: re.Pattern[str], name: str) -> dict[str, str]:
     match = kind.fullmatch(name)
     assert match is not None  # the caller asked `_kind`
     return match.groupdict()
+
+
+def _logged(name: str, reports: Reports) -> list[Report]:
+    """The reports of a training; ArgumentError if they are of something else."""
+    found = [report for report in reports if isinstance(report, Report)]
+    if len(found) != len(reports) or not found:
+        raise ArgumentError("this is no report of a training", where=name, fix="leave it out")
+    return found
+
+
+def _plain(name: str, reports: Reports) -> Plain:
+    if not isinstance(reports[0], Plain):
+        raise ArgumentError("this is a report of a training", where=name, fix="leave it out")
+    return reports[0]
 
 
 def _top1(name: str, reports: list[Report]) -> float:
@@ -177,53 +313,152 @@ def _top1(name: str, reports: list[Report]) -> float:
     return max(reached)
 
 
-def _epoch_time(name: str, reports: list[Report]) -> EpochTime:
+def _epoch_time(name: str, reports: Reports) -> EpochTime:
     parts = _parts(_EPOCH_TIME, name)
-    epochs = reports[0].epochs
+    epochs = _logged(name, reports)[0].epochs
     seconds, stall = representative_seconds(epochs), stall_share(epochs)
     return EpochTime(
         parts["data"], parts["model"], parts["variant"], parts["disk"], int(parts["workers"]), seconds, stall
     )
 
 
-def _budget(name: str, reports: list[Report], times: Sequence[EpochTime]) -> Budget:
-    parts = _parts(_BUDGET, name)
-    epochs, top1 = reports[0].epochs, _top1(name, reports)
+def _rate(name: str, reports: Reports) -> Rate:
+    """Training and validation images over the time of both, as the published figures have it."""
+    kind = _kind(name)
+    assert kind is not None
+    parts = _parts(kind, name)
+    (report, *_) = _logged(name, reports)
+    asked = [int(report.parameter(part) or -1) for part in ("synth_train_samples", "synth_val_samples")]
+    num_images = sum(asked) if min(asked) > 0 else TRAIN_IMAGES["inet"] + VALIDATION_IMAGES["inet"]
+    return Rate(
+        parts["model"],
+        parts["variant"],
+        parts.get("disk", "none"),
+        int(parts.get("workers", 0)),
+        report.parameter("data_loader") or ("synthetic" if kind is _SYNTHETIC else ""),
+        images_per_second(report.epochs, num_images),
+        stall_share(report.epochs),
+    )
+
+
+def _loader_rate(name: str, reports: Reports) -> Rate:
+    """A loader alone reads what is for training; the published rates count validation too and are 3.9 % higher."""
+    parts = _parts(_LOADER, name)
+    epochs = _plain(name, reports).numbers("epoch_times")
+    timed = [Epoch(number, seconds) for number, seconds in enumerate(epochs)]
+    rate = images_per_second(timed, TRAIN_IMAGES["inet"])
+    return Rate("", parts["variant"], parts["disk"], 0, parts["loader"], rate, None)
+
+
+def _coding(name: str, reports: Reports) -> Coding:
+    parts, report = _parts(_CODING, name), _plain(name, reports)
+    is_encoder = parts["way"] == "enc"
+    single = report.numbers("enc_times" if is_encoder else "dec_times")
+    times = single or report.numbers("batch_times")
+    sizes = report.numbers("bpp")
+    return Coding(
+        "encode" if is_encoder else "decode",
+        parts["codec"],
+        not single,
+        report.members.number("total_time"),
+        len(single),
+        median(times) * 1e3 if times else None,
+        fmean(sizes) if sizes else None,
+    )
+
+
+def _thrashing(name: str, reports: Reports) -> Thrashing:
+    parts, samples = _parts(_DISK, name), [report for report in reports if isinstance(report, Samples)]
+    epochs = _logged(name, [report for report in reports if not isinstance(report, Samples)])[0].epochs
+    read = bytes_per_epoch(samples[0].read, epochs) if samples else None
+    if read is None:
+        raise ArgumentError("no two epochs of it have an iostat.json beside them", where=name, fix="give it, too")
+    return Thrashing(parts["loader"], int(parts["gib"]), read / 2**30)
+
+
+def _accuracy(name: str, reports: Reports) -> Accuracy:
+    parts, logged = _parts(_ACCURACY, name), _logged(name, reports)
+    num_epochs = sum(len(report.epochs) for report in logged)
+    top5 = [report.best_top5 for report in logged if report.best_top5 is not None]
+    reached = _top1(name, logged)
+    return Accuracy(
+        parts["data"], parts["model"], parts["variant"], parts["disk"], num_epochs, reached, max(top5, default=None)
+    )
+
+
+def _budget(name: str, reports: Reports) -> tuple[Budget, tuple[Epoch, ...]]:
+    parts, logged = _parts(_BUDGET, name), _logged(name, reports)
+    epochs, top1 = logged[0].epochs, _top1(name, logged)
+    hours = float(parts["hours"]) if "." in parts["hours"] else int(parts["hours"])
     kind = parts["data"], parts["model"], parts["variant"], parts["disk"]
+    return Budget(*kind, hours, len(epochs), top1), epochs
+
+
+def _timed(run: Budget, epochs: Sequence[Epoch], times: Sequence[EpochTime]) -> Budget:
+    """The run with its accuracy over the time that its epochs take by Table III, or took by themselves."""
+    kind = run.data, run.model, run.variant, run.disk
     own = [epoch.seconds for epoch in epochs if epoch.seconds is not None and epoch.number > 0]
     seconds = [time.seconds for time in times if (time.data, time.model, time.variant, time.disk) == kind] or own
-    hours = fmean(seconds) / 3600 if seconds else int(parts["hours"]) / max(1, len(epochs))
+    hours = fmean(seconds) / 3600 if seconds else run.hours / max(1, len(epochs))
     curve = tuple(((epoch.number + 1) * hours, epoch.top1) for epoch in epochs if epoch.top1 is not None)
-    return Budget(*kind, int(parts["hours"]), len(epochs), top1, curve)
+    return replace(run, curve=curve)
 
 
-def _storage(runs: Mapping[str, list[Report]]) -> Iterator[Storage]:
+def _subset(name: str, reports: Reports) -> tuple[dict[str, str], float]:
+    return _parts(_SUBSET, name), _top1(name, _logged(name, reports))
+
+
+def _storage(subsets: Sequence[tuple[dict[str, str], float]], accuracies: Sequence[Accuracy]) -> Iterator[Storage]:
     """Each subsampled run beside the highest quality of the same size: 50 % of the images, QF 85 and so on down."""
-    ladder = ("jpeg85", "jpeg75", "jpeg50", "jpeg25", "jpeg10")
-    subsets = [(_parts(_SUBSET, name), name) for name in runs if _kind(name) is _SUBSET]
-    for parts, name in sorted(subsets, key=lambda item: -int(item[0]["percent"])):
-        limit = SIZES_GIB[parts["data"]]["raw"] * int(parts["percent"]) / 100
-        fitting = [variant for variant in ladder if SIZES_GIB[parts["data"]].get(variant, limit + 1) <= limit]
-        for variant in fitting[:1]:
-            beside = f"acc-{parts['data']}-{parts['model']}-{variant}-{parts['disk']}"
-            if beside in runs:
-                compressed, subsampled = _top1(beside, runs[beside]), _top1(name, runs[name])
-                percent = int(parts["percent"])
-                yield Storage(parts["data"], parts["model"], percent, variant, compressed, subsampled)
+    ladder = ("jpeg85", "jpeg75", "jpeg50", "jpeg25", "jpeg10", "jpeg5", "jpeg1")
+    reached = {(run.data, run.model, _unpadded(run.variant), run.disk): run.top1 for run in accuracies}
+    for parts, top1 in sorted(subsets, key=lambda item: -int(item[0]["percent"])):
+        sizes = SIZES_GIB.get(parts["data"], {})
+        limit = sizes.get("raw", 0.0) * int(parts["percent"]) / 100
+        for variant in [variant for variant in ladder if sizes.get(variant, limit + 1) <= limit][:1]:
+            beside = reached.get((parts["data"], parts["model"], variant, parts["disk"]))
+            if beside is not None:
+                yield Storage(parts["data"], parts["model"], int(parts["percent"]), variant, beside, top1)
 
 
-def _cache(name: str, reports: list[Report]) -> Cache:
+def _cache(name: str, reports: Reports) -> Cache:
     parts = _parts(_CACHE, name)
-    rate = images_per_second(reports[0].epochs, TRAIN_IMAGES[parts["data"]])
-    return Cache(parts["data"], parts["model"], parts["disk"], parts["variant"], parts["loader"], rate)
+    seconds = representative_seconds(_logged(name, reports)[0].epochs)
+    num_images = TRAIN_IMAGES.get(parts["data"])
+    rate = num_images / seconds if num_images else None
+    return Cache(parts["data"], parts["model"], parts["disk"], parts["variant"], parts["loader"], rate, seconds)
 
 
-def _regimen(name: str, reports: list[Report]) -> Regimen:
+def _regimen(name: str, reports: Reports) -> Regimen:
     parts = _parts(_REGIMEN, name)
-    sizes = SIZES_GIB[parts["data"]]
-    stages = [
-        (int(parts["epochs"]), sizes[f"jpeg{parts['first']}"]),
-        (int(parts["rest"]), sizes[parts["last"]]),
-    ]
-    text = f"jpeg{parts['first']} {parts['epochs']}, {parts['last']} {parts['rest']}"
-    return Regimen(parts["data"], parts["model"], text, _top1(name, reports), mean_size(stages))
+    stages = [stage.split(":") for stage in parts["stages"].split("_")]
+    named = [(f"jpeg{variant}" if variant.isdecimal() else variant, int(count)) for variant, count in stages]
+    known = SIZES_GIB.get(parts["data"], {})
+    sizes = [(count, known[_unpadded(variant)]) for variant, count in named if _unpadded(variant) in known]
+    text = ", ".join(f"{variant} {count}" for variant, count in named)
+    mean_gib = mean_size(sizes) if len(sizes) == len(named) else None
+    return Regimen(parts["data"], parts["model"], text, _top1(name, _logged(name, reports)), mean_gib)
+
+
+def _unpadded(variant: str) -> str:
+    """A variant as Table II writes it.
+
+    >>> _unpadded("jpeg05"), _unpadded("webp10"), _unpadded("raw")
+    ('jpeg5', 'webp10', 'raw')
+    """
+    return re.sub(r"^(\D+)0+(?=\d)", r"\1", variant)
+
+
+_READERS: Mapping[re.Pattern[str], Callable[[str, Reports], Any]] = {
+    _BUDGET: _budget,
+    _ACCURACY: _accuracy,
+    _SUBSET: _subset,
+    _REGIMEN: _regimen,
+    _CACHE: _cache,
+    _EPOCH_TIME: _epoch_time,
+    _LOADER: _loader_rate,
+    _RATE: _rate,
+    _SYNTHETIC: _rate,
+    _DISK: _thrashing,
+    _CODING: _coding,
+}
