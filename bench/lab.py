@@ -18,7 +18,7 @@ from pathlib import Path
 
 from bench.lab_data import data_of
 from bench.previews import write_previews
-from penstock.lab import Progress, find_recipe, load_run, run_page, run_recipe, with_settings
+from penstock.lab import Progress, find_recipe, findings_of, load_run, run_page, run_recipe, with_settings
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "docs" / "results"
@@ -114,7 +114,7 @@ def _run(campaign: Campaign, runs: Path, until: float) -> bool:
     for name in ("lines.jsonl", "run.json"):
         shutil.copy(out / name, place / name)
     _draw(place)
-    print(f"  {recipe.findings(lines).answer}", flush=True)
+    print(f"  {findings_of(recipe, lines).answer}", flush=True)
     return True
 
 

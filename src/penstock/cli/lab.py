@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -13,12 +14,13 @@ from penstock.cli.output import JsonOption, Output, new_table
 from penstock.lab import (
     RECIPES,
     Progress,
-    conclude,
     find_recipe,
-    is_unfinished,
+    findings_of,
+    is_finished,
     load_run,
     run_page,
     run_recipe,
+    settings_help,
     settings_text,
     with_settings,
 )
@@ -27,6 +29,7 @@ from penstock.units import count_text
 
 PAGE = "report.html"
 
+ListedName = Annotated[str, typer.Argument(metavar="[RECIPE]", help="The recipe to show the settings of.")]
 RecipeName = Annotated[str, typer.Argument(metavar="RECIPE", help="A name of `penstock lab list`.")]
 DataOption = Annotated[Path, typer.Option("--data", metavar="DIR", help="A folder of images.")]
 OutOption = Annotated[
@@ -39,7 +42,7 @@ RunFolders = Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders o
 def register(app: typer.Typer) -> None:
     """Add the group."""
     group = new_group("lab", "The experiments of the four systems, on your data; and what published ones say.")
-    add_command(group, "list", list_recipes, examples=("penstock lab list",))
+    add_command(group, "list", list_recipes, examples=("penstock lab list", "penstock lab list dropin"))
     add_command(
         group,
         "run",
@@ -54,23 +57,31 @@ def register(app: typer.Typer) -> None:
     app.add_typer(group)
 
 
-def list_recipes(json: JsonOption = False) -> None:
-    """Show the experiments there are, what each asks, and its settings."""
+def list_recipes(recipe: ListedName = "", json: JsonOption = False) -> None:
+    """Show the experiments there are and what each asks; with a name, what can be set in it."""
     out = Output(json=json)
-    table = new_table("recipe", "question", "published counterpart")
-    for recipe in RECIPES.values():
-        table.add_row(recipe.name, recipe.question, recipe.published.partition(". ")[0])
-    out.show(table)
+    chosen = [find_recipe(recipe)] if recipe else [kind() for kind in RECIPES.values()]
+    if recipe:
+        meanings = settings_help(chosen[0])
+        out.show(f"{recipe}: {chosen[0].question}", chosen[0].published, "", "What can be set:")
+        for name, value in settings_text(chosen[0]).items():
+            out.show(f"  {name}={value}", *([f"      {meanings[name]}"] if meanings[name] else []))
+    else:
+        table = new_table("recipe", "question", "published counterpart")
+        for one in chosen:
+            table.add_row(one.name, one.question, re.split(r"[.:] ", one.published)[0])
+        out.show(table, "`penstock lab list RECIPE` shows what can be set in it.")
     out.result(
         {
             "recipes": [
                 {
-                    "name": kind.name,
-                    "question": kind.question,
-                    "published": kind.published,
-                    "settings": settings_text(kind()),
+                    "name": one.name,
+                    "question": one.question,
+                    "published": one.published,
+                    "settings": settings_text(one),
+                    "meanings": settings_help(one),
                 }
-                for kind in RECIPES.values()
+                for one in chosen
             ]
         }
     )
@@ -101,17 +112,19 @@ def _publish(out: Output, runs: list[Path]) -> None:
     pages = []
     for folder in runs:
         recipe, data, lines = load_run(folder)
-        findings = conclude(recipe, lines, folder)
-        if is_unfinished(folder):
+        is_whole = is_finished(folder)
+        findings = findings_of(recipe, lines, is_finished=is_whole)
+        if not is_whole:
             out.warn(
                 f"this run is not finished, {count_text(len(lines), 'cell')} done: `penstock lab run` goes on with it"
             )
-        write_file(folder / PAGE, run_page(recipe, data, lines))
+        write_file(folder / PAGE, run_page(recipe, data, lines, is_finished=is_whole))
         out.show(f"{recipe.name}: {findings.answer}", *findings.advice, f"  {folder / PAGE}")
         pages.append(
             {
                 "recipe": recipe.name,
                 "page": str(folder / PAGE),
+                "is_finished": is_whole,
                 "num_lines": len(lines),
                 "answer": findings.answer,
                 "advice": list(findings.advice),

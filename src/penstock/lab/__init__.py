@@ -2,13 +2,13 @@
 
 from penstock.lab.dllogger import Epoch, Report, read_report
 from penstock.lab.lines import Line, load_lines
-from penstock.lab.page import run_page
+from penstock.lab.page import findings_of, run_page
 from penstock.lab.published import Published, analyse
 from penstock.lab.published_page import published_page
 from penstock.lab.recipe import Cell, Findings, Recipe
 from penstock.lab.recipes.table import RECIPES, find_recipe
-from penstock.lab.run import Progress, conclude, is_unfinished, load_run, run_recipe
-from penstock.lab.settings import settings_text, with_settings
+from penstock.lab.run import Progress, is_finished, load_run, run_recipe
+from penstock.lab.settings import settings_help, settings_text, with_settings
 
 __all__ = [
     "RECIPES",
@@ -21,15 +21,16 @@ __all__ = [
     "Recipe",
     "Report",
     "analyse",
-    "conclude",
     "find_recipe",
-    "is_unfinished",
+    "findings_of",
+    "is_finished",
     "load_lines",
     "load_run",
     "published_page",
     "read_report",
     "run_page",
     "run_recipe",
+    "settings_help",
     "settings_text",
     "with_settings",
 ]

@@ -13,7 +13,9 @@ from importlib.util import find_spec
 import numpy as np
 
 from penstock.codecs import DecodeOptions, Promise, find, parse_format
+from penstock.errors import ArgumentError
 from penstock.lab.jobs.contract import LeftOut
+from penstock.lab.learned import parse_learned
 from penstock.types import Pixels
 
 
@@ -48,12 +50,26 @@ def coder_of(text: str) -> Coder:
     )
 
 
+def check_coder(text: str) -> None:
+    """Refuse a text that names no format. Nothing needs to be installed for it."""
+    name = text.partition(":")[0]
+    if name == "compressai":
+        parse_learned(text)
+    elif name in RIVALS:
+        _quality(text)
+    else:
+        parse_format(text)
+
+
 def _quality(text: str) -> int | None:
     """The `q` of a format's text; None if it says `lossless`, or nothing."""
-    for part in text.split(":")[1:]:
-        if part.startswith("q=") and part[2:].isdecimal():
-            return int(part[2:])
-    return None
+    name, _, told = text.partition(":")
+    if told in ("", "lossless"):
+        return None
+    if not (told.startswith("q=") and told[2:].isdecimal() and int(told[2:]) <= 100):
+        fix = f"write {name}:lossless or {name}:q=50"
+        raise ArgumentError(f"{told!r} is no quality of {name}", where="formats", fix=fix, code=100)
+    return int(told[2:])
 
 
 def _avif(quality: int | None) -> Coder:

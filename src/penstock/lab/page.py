@@ -4,16 +4,43 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 
+from penstock.errors import ArgumentError
 from penstock.lab.draw import circumstances_section
 from penstock.lab.lines import FILE_NAME, Line
 from penstock.lab.recipe import Findings, Recipe
 from penstock.report import Attachment, Page, Section, render
+from penstock.units import count_text
 
 
-def run_page(recipe: Recipe, data: str, lines: Sequence[Line]) -> bytes:
+def findings_of(recipe: Recipe, lines: Sequence[Line], *, is_finished: bool = True) -> Findings:
+    """What the lines say; or that cells are missing that the answer needs. ArgumentError without any line."""
+    if not lines:
+        raise ArgumentError(
+            "this run has measured nothing yet", where=recipe.name, fix="start it again: it goes on", code=100
+        )
+    found = _found(recipe, lines, is_finished=is_finished)
+    return found if is_finished else replace(found, answer=f"Not finished, cells are missing. {found.answer}")
+
+
+def _found(recipe: Recipe, lines: Sequence[Line], *, is_finished: bool) -> Findings:
+    reasons = [line.left_out for line in lines if line.left_out]
+    try:
+        if len(reasons) < len(lines):
+            return recipe.findings(lines)
+    except (ArithmeticError, AssertionError, LookupError, StopIteration, TypeError, ValueError):
+        if is_finished and not reasons:
+            raise  # all was measured: the mistake is ours
+    told = f"{count_text(len(lines) - len(reasons), 'cell')} measured"
+    if reasons:
+        told += f", {len(reasons)} left out, because {reasons[0]}"
+    return Findings(f"Too little for an answer: {told}.")
+
+
+def run_page(recipe: Recipe, data: str, lines: Sequence[Line], *, is_finished: bool = True) -> bytes:
     """One HTML page that stands alone; the lines are inside, to be saved from it."""
-    findings = recipe.findings(lines)
+    findings = findings_of(recipe, lines, is_finished=is_finished)
     return render(
         Page(
             title=f"Penstock lab: {recipe.name}",

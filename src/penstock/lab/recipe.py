@@ -10,13 +10,17 @@ import hashlib
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import ClassVar
 
 from penstock.documents import Json
+from penstock.errors import ArgumentError
 from penstock.lab.lines import Line
 from penstock.limits import NO_LIMITS, Limits
 from penstock.report import Section
+
+COUNTS = ("seeds", "epochs", "timed_epochs", "budget_epochs", "max_epochs", "repeats", "batch_size")
+"""Settings that count something of which there must be one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +87,17 @@ class Recipe(ABC):
     """Of a loader; 0: all usable cores."""
     batch_size: int = 32
 
+    def check(self) -> None:
+        """Refuse settings of which no cell can be made, before anything is. ArgumentError."""
+        for name in COUNTS:
+            value = getattr(self, name, 1)
+            if value < 1:
+                raise wrong_setting(self, name, "give a whole number of at least 1")
+        for field_ in fields(self):
+            value = getattr(self, field_.name)
+            if isinstance(value, (int, float)) and value < 0:
+                raise wrong_setting(self, field_.name, "give 0 or more")
+
     @abstractmethod
     def cells(self, data: DataFacts, done: Sequence[Line]) -> list[Cell]:
         """What is to be measured, as far as `done` lets one know."""
@@ -90,3 +105,10 @@ class Recipe(ABC):
     @abstractmethod
     def findings(self, lines: Sequence[Line]) -> Findings:
         """What the lines say."""
+
+
+def wrong_setting(recipe: Recipe, name: str, fix: str) -> ArgumentError:
+    """The error of a setting that has a value it cannot have."""
+    value = getattr(recipe, name)
+    shown = ",".join(map(str, value)) if isinstance(value, tuple) else value
+    return ArgumentError(f"{name} is {str(shown)!r}", where=f"recipe {recipe.name}", fix=fix, code=100)

@@ -9,21 +9,21 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from penstock.documents import Json, read_document
+from penstock.documents import Document, Json, read_document
 from penstock.errors import ArgumentError, PenstockError
 from penstock.lab.circumstances import circumstances
 from penstock.lab.jobs import LeftOut, Order, run_job
 from penstock.lab.jobs.contract import Measures
 from penstock.lab.lines import Line, add_line, load_lines, write_parquet
-from penstock.lab.recipe import Cell, Findings, Recipe
+from penstock.lab.recipe import Cell, Recipe
 from penstock.lab.recipes.table import find_recipe
 from penstock.lab.settings import settings_text, with_settings
 from penstock.lab.work import Work
+from penstock.lab.worker import told_error
 from penstock.limits import NO_LIMITS, Means
 from penstock.limits import run as run_limited
 from penstock.storage import locked, make_folders, read_file, write_file
 from penstock.types import OnProgress, no_progress
-from penstock.units import count_text
 
 RUN_FILE, PARQUET_FILE, LOCK_FILE = "run.json", "lines.parquet", "run.lock"
 RUN_KIND = "penstock lab run"
@@ -43,8 +43,9 @@ def run_recipe(recipe: Recipe, data: Path, out: Path, progress: Progress = Progr
     """Measure all cells of a recipe that `out` has no line of yet; gives all lines.
 
     Cells of one seed come before those of the next, each seed beginning with another cell, so that a drift of the
-    machine meets all variants alike. A folder that holds another run is refused.
+    machine meets all variants alike. A folder that holds another run is refused, and so are settings that cannot be.
     """
+    recipe.check()
     work = Work(data, out / "data", progress.inside)
     work.check()
     make_folders(out)
@@ -63,45 +64,31 @@ def run_recipe(recipe: Recipe, data: Path, out: Path, progress: Progress = Progr
                 add_line(out, line)
                 lines.append(line)
         write_parquet(lines, out / PARQUET_FILE)
+        _write_down(recipe, data, out, is_finished=True)
         return lines
+
+
+def is_finished(out: Path) -> bool:
+    """Whether all cells of a run are measured, or left out; of an older run, whether nothing shows a kill."""
+    was_killed = (out / LOCK_FILE).exists() and not (out / PARQUET_FILE).exists()
+    return _told(out).flag("is_finished", not was_killed)
 
 
 def load_run(out: Path) -> tuple[Recipe, str, list[Line]]:
     """The recipe of a run with its settings, the name of its data, and its lines."""
-    path = out / RUN_FILE
-    if not path.exists():
-        raise ArgumentError(
-            "this is no folder of a run", where=str(out), fix="give what `lab run` had as --out", code=100
-        )
-    told = read_document(read_file(path), kind=RUN_KIND, version=1, where=str(path))
+    told = _told(out)
     settings = told.child("settings").members
     recipe = with_settings(find_recipe(told.text("recipe")), [f"{name}={value}" for name, value in settings.items()])
     return recipe, told.text("data"), load_lines(out)
 
 
-def is_unfinished(out: Path) -> bool:
-    """Whether a run was interrupted here; copies of its lines elsewhere do not tell."""
-    return (out / LOCK_FILE).exists() and not (out / PARQUET_FILE).exists()
-
-
-def conclude(recipe: Recipe, lines: Sequence[Line], out: Path) -> Findings:
-    """What the lines of a run say; ArgumentError if too few of its cells were measured to say anything."""
-    reasons = [line.left_out for line in lines if line.left_out]
-    cause: Exception | None = None
-    try:
-        if len(lines) > len(reasons):
-            return recipe.findings(lines)
-    except (LookupError, ValueError, StopIteration) as error:
-        if not reasons and (out / PARQUET_FILE).exists():  # all was measured: the mistake is ours
-            raise
-        cause = error
-    count = count_text(len(lines) - len(reasons), "cell")
-    raise ArgumentError(
-        f"{count} measured are too few for an answer" + (f"; left out, because {reasons[0]}" if reasons else ""),
-        where=str(out),
-        fix="see to what was left out, and begin anew" if reasons else "call `penstock lab run` again: it goes on",
-        code=100,
-    ) from cause
+def _told(out: Path) -> Document:
+    path = out / RUN_FILE
+    if not path.exists():
+        raise ArgumentError(
+            "this is no folder of a run", where=str(out), fix="give what `lab run` had as --out", code=100
+        )
+    return read_document(read_file(path), kind=RUN_KIND, version=1, where=str(path))
 
 
 def interleaved(cells: Sequence[Cell]) -> list[Cell]:
@@ -162,6 +149,8 @@ def _run_limited(order: Order, cell: Cell, work: Work) -> tuple[Measures, Means]
         raise LeftOut(f"it was killed at its memory limit ({cell.limits})")
     if "nothing" in done.means.as_dict().values() or (done.means.disk == "readers" and not reads_itself):
         raise LeftOut(f"no control group holds its limits here ({done.means})")
+    if answers and "error" in answers[-1]:
+        raise told_error(answers[-1]["error"])
     if done.exit_code != 0 or len(answers) != 1:
         told = done.stderr.decode(errors="replace").strip()[-2000:]
         raise PenstockError(
@@ -188,12 +177,9 @@ def _paths(cell: Cell, work: Work) -> dict[str, str]:
 
 
 def _claim(recipe: Recipe, data: Path, out: Path) -> None:
-    """Write down what this run is, or check that it is the same as before."""
-    told: dict[str, Json] = {"kind": RUN_KIND, "version": 1, "recipe": recipe.name, "data": data.name}
-    told["settings"] = dict(settings_text(recipe))
-    path = out / RUN_FILE
-    if not path.exists():
-        write_file(path, json.dumps(told, indent=2).encode())
+    """Write down what this run is, or check that it is the same as before; one that measured nothing yet may change."""
+    if not (out / RUN_FILE).exists() or not load_lines(out):
+        _write_down(recipe, data, out, is_finished=False)
         return
     before, data_before, _ = load_run(out)
     compared = {
@@ -205,7 +191,13 @@ def _claim(recipe: Recipe, data: Path, out: Path) -> None:
     if changed:
         raise ArgumentError(
             f"this folder holds a run that differs in {changed}",
-            where=str(path),
+            where=str(out / RUN_FILE),
             fix="give another --out, or the settings it was begun with",
             code=100,
         )
+
+
+def _write_down(recipe: Recipe, data: Path, out: Path, *, is_finished: bool) -> None:
+    told: dict[str, Json] = {"kind": RUN_KIND, "version": 1, "recipe": recipe.name, "data": data.name}
+    told |= {"settings": dict(settings_text(recipe)), "is_finished": is_finished}
+    write_file(out / RUN_FILE, json.dumps(told, indent=2).encode())

@@ -34,6 +34,26 @@ def narrow(num_classes: int) -> object:
     return torch.nn.Linear(2, num_classes)
 
 
+def test_a_module_of_the_working_directory_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "users_nets.py").write_text("from torch import nn\n\ndef net(n):\n    return nn.Linear(2, n)\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [path for path in sys.path if path])
+    assert make_model("users_nets:net", 4).out_features == 4
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("nowhere_at_all:net", "there is no module 'nowhere_at_all'"),
+        ("nowhere.at.all:net", "there is no module 'nowhere'"),
+        (f"{__name__}:wide", "has no function 'wide'"),
+    ],
+)
+def test_what_is_not_there_is_named(name: str, said: str) -> None:
+    with pytest.raises(ArgumentError, match=said):
+        make_model(name, 3)
+
+
 @pytest.mark.parametrize("library", sorted(LIBRARIES))
 def test_a_library_is_asked_for_its_model_by_name_and_classes(
     library: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

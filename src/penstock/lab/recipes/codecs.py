@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from penstock.documents import Json
+from penstock.lab.coders import check_coder
 from penstock.lab.draw import estimates, of_setting, table_of
 from penstock.lab.learned import PUBLISHED
 from penstock.lab.lines import Line, measured
-from penstock.lab.recipe import Cell, DataFacts, Findings, Recipe
+from penstock.lab.recipe import Cell, DataFacts, Findings, Recipe, wrong_setting
 from penstock.report import Figure, Section
 from penstock.report.charts import Mark, scatter
 from penstock.units import bytes_text
@@ -41,6 +42,14 @@ class Codecs(Recipe):
     """An interpreter that has CompressAI."""
     weights: str = PUBLISHED
     """Of learned codecs: `published` (CompressAI downloads them), a file of them, or `untrained`, to time them."""
+
+    def check(self) -> None:
+        """As every recipe, and formats that there are: the last may be hours away."""
+        super().check()
+        if not self.formats:
+            raise wrong_setting(self, "formats", "give formats such as png,jpeg:q=85,avif:q=50")
+        for format in self.formats:
+            check_coder(format)
 
     def cells(self, data: DataFacts, done: Sequence[Line]) -> list[Cell]:
         """A cell per format and seed."""

@@ -34,6 +34,11 @@ class DropIn(TrainingRecipe):
     memory: str = ""
     """For the advice: what a cache may take, as 8GiB."""
 
+    def check(self) -> None:
+        """As every training, and the memory, which is needed only when all is measured."""
+        super().check()
+        _memory_bytes(self.memory)
+
     def cells(self, data: DataFacts, done: Sequence[Line]) -> list[Cell]:
         """Every variant with every seed, and the size of each."""
         variants = (SOURCE, *self.formats)
@@ -58,13 +63,17 @@ class DropIn(TrainingRecipe):
             answer = "None of these qualities drops in: each costs more than a point of accuracy."
         if worst:
             answer += f" {worst} costs most, {changes[worst].mean * 100:+.1f} points."
-        memory = parse_bytes(self.memory) if self.memory else None
+        memory = _memory_bytes(self.memory)
         return Findings(
             answer,
             (accuracy_section("Accuracy", found, sizes, _agreement(changes) if changes else ""),),
             flow_chart(Situation(memory_bytes=memory, sizes=sizes, losses=changes)),
             {"smallest_harmless": smallest, "losses": {name: loss.mean for name, loss in changes.items()}},
         )
+
+
+def _memory_bytes(text: str) -> int | None:
+    return parse_bytes(text) if text else None
 
 
 def _agreement(changes: Mapping[str, Estimate]) -> str:

@@ -11,7 +11,7 @@ from penstock.documents import Json
 from penstock.lab.advice import TOLERABLE, Situation, flow_chart
 from penstock.lab.draw import estimates, of_setting, table_of
 from penstock.lab.lines import Line, measured
-from penstock.lab.recipe import Cell, DataFacts, Findings
+from penstock.lab.recipe import Cell, DataFacts, Findings, wrong_setting
 from penstock.lab.recipes.accuracy import VALIDATED_ON, accuracy_bars, agrees, curves, losses
 from penstock.lab.recipes.holding import TrainingRecipe, disk_limits
 from penstock.lab.statistics import Estimate
@@ -39,6 +39,12 @@ class Fidelity(TrainingRecipe):
     format: str = "pjpeg:groups=1+2+5+10"
     disk: str = "5MB/s"
     epochs: int = 8
+
+    def check(self) -> None:
+        """As every training, and a number of scans to begin with."""
+        super().check()
+        if not self.scans or min(self.scans) < 1:
+            raise wrong_setting(self, "scans", "give numbers of scans such as 1,2,5")
 
     def cells(self, data: DataFacts, done: Sequence[Line]) -> list[Cell]:
         """Every number of scans; few first and all in the last quarter; as many as the gradients ask for."""

@@ -6,11 +6,13 @@ from dataclasses import dataclass
 
 from penstock.documents import Json
 from penstock.errors import ArgumentError
-from penstock.lab.recipe import Cell, DataFacts, Recipe
+from penstock.lab.recipe import Cell, DataFacts, Recipe, wrong_setting
 from penstock.lab.work import SOURCE
 from penstock.limits import NO_LIMITS, Limits, parse_limits
 
 AUTO = "auto"
+CHOICES = {"amp": (AUTO, "yes", "no"), "crop": ("plain", "resized", "stretch"), "target": ("", "label", "mask")}
+"""Settings that are one of a few words."""
 
 
 def disk_limits(text: str) -> Limits:
@@ -36,9 +38,26 @@ class TrainingRecipe(Recipe):
     amp: str = AUTO
     """Mixed precision: `yes`, `no`, or `auto`, which is on CUDA alone."""
 
+    def check(self) -> None:
+        """As every recipe, and what is learned and how."""
+        super().check()
+        for name, choices in CHOICES.items():
+            if getattr(self, name) not in choices:
+                raise wrong_setting(self, name, f"choose among {', '.join(filter(None, choices))}")
+
     def target_of(self, data: DataFacts) -> str:
-        """What is learned."""
-        return self.target or ("label" if data.num_classes > 1 else "mask")
+        """What is learned; ArgumentError if the data has nothing of that."""
+        target = self.target or ("label" if data.num_classes > 1 else "mask")
+        if (data.num_classes if target == "label" else data.num_mask_classes) < 2:
+            raise ArgumentError(
+                "there is nothing to learn: no labels of two or more classes, and no masks"
+                if not self.target
+                else f"the data has no {target}s of two or more classes",
+                where=f"recipe {self.name}",
+                fix="give a folder with a folder per class, or images with masks",
+                code=100,
+            )
+        return target
 
     def train_cell(
         self, data: DataFacts, seed: int, limits: Limits = NO_LIMITS, *, validates: bool = True, **changed: Json
@@ -63,6 +82,4 @@ class TrainingRecipe(Recipe):
 
     def _precision(self) -> dict[str, Json]:
         """Nothing in the cell unless it was asked for, so that lines of before there was a choice stay good."""
-        if self.amp not in (AUTO, "yes", "no"):
-            raise ArgumentError(f"{self.amp!r} is no choice", where="amp", fix="set amp=auto, yes or no", code=100)
         return {} if self.amp == AUTO else {"amp": self.amp == "yes"}

@@ -11,7 +11,7 @@ from penstock.documents import Json
 from penstock.lab.draw import by_seed, of_setting, series_of, table_of
 from penstock.lab.lines import Line, measured
 from penstock.lab.model import best_share, mixed_rate, telling_disk
-from penstock.lab.recipe import Cell, DataFacts, Findings, Recipe
+from penstock.lab.recipe import Cell, DataFacts, Findings, Recipe, wrong_setting
 from penstock.lab.recipes.holding import disk_limits
 from penstock.lab.statistics import estimate, paired_ratio
 from penstock.lab.work import SOURCE
@@ -49,6 +49,12 @@ class Mix(Recipe):
     seconds: float = 1.0
     size: int = 0
     batch_size: int = 16
+
+    def check(self) -> None:
+        """As every recipe, and pairs of two formats."""
+        super().check()
+        if not self.pairs or not all(all(pair.partition("+")) for pair in self.pairs):
+            raise wrong_setting(self, "pairs", "give pairs such as png+raw,jpeg+weir")
 
     def cells(self, data: DataFacts, done: Sequence[Line]) -> list[Cell]:
         """First what each format costs; then every pair at every share, on the pair's disk."""

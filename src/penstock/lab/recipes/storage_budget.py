@@ -99,6 +99,8 @@ class StorageBudget(TrainingRecipe):
             if verdict != "Subsample"
             else ("Here fewer samples of full quality are worth more than all of lower quality.",)
         )
+        if not gaps:
+            verdict, told = "Nothing to compare", "no quality of the ladder is as small as any of the shares"
         return Findings(
             f"{verdict}: {told}.",
             (section,),

@@ -10,7 +10,8 @@ from typing import ClassVar
 from penstock.lab.advice import Situation, flow_chart
 from penstock.lab.draw import by_seed, estimates, of_setting, table_of
 from penstock.lab.lines import Line, measured
-from penstock.lab.recipe import Cell, DataFacts, Findings
+from penstock.lab.loaders.table import LOADERS
+from penstock.lab.recipe import Cell, DataFacts, Findings, wrong_setting
 from penstock.lab.recipes.accuracy import agrees
 from penstock.lab.recipes.holding import TrainingRecipe, disk_limits
 from penstock.lab.statistics import paired_ratio
@@ -47,6 +48,12 @@ class Train(TrainingRecipe):
     disk: str = "50MB/s"
     epochs: int = 3
     crop: str = "resized"
+
+    def check(self) -> None:
+        """As every training, and that there are such loaders."""
+        super().check()
+        if not {way.partition("@")[0] for way in self.loaders} <= LOADERS.keys():
+            raise wrong_setting(self, "loaders", f"choose among {', '.join(LOADERS)}; penstock@FORMAT reads a variant")
 
     def cells(self, data: DataFacts, done: Sequence[Line]) -> list[Cell]:
         """Every loader with every model."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 
 from torch import nn
 
@@ -34,12 +36,38 @@ def make_model(name: str, num_classes: int) -> nn.Module:
     if slash and library in ("torchvision", "timm"):
         return _from_library(library, model, num_classes)
     module, colon, function = name.partition(":")
-    if colon and find_spec(module) is not None:
-        made: nn.Module = getattr(import_module(module), function)(num_classes)
-        return made
+    if colon:
+        return _from_module(module, function, num_classes)
     known = ", ".join(MODELS)
     fix = f"choose among {known}; or write module:function, torchvision/NAME, timm/NAME"
     raise ArgumentError(f"there is no model {name!r}", where="model", fix=fix, code=100)
+
+
+def _from_module(module: str, function: str, num_classes: int) -> nn.Module:
+    """The user's: modules of the working directory count too, as they do for `python -m`."""
+    if str(Path.cwd()) not in sys.path:
+        sys.path.append(str(Path.cwd()))
+    try:
+        found = import_module(module)
+    except ModuleNotFoundError as missing:
+        if not f"{module}.".startswith(f"{missing.name}."):
+            raise  # of something that it imports
+        raise ArgumentError(
+            f"there is no module {missing.name!r}",
+            where=f"model {module}:{function}",
+            fix="start in its folder, install it, or put its folder on PYTHONPATH",
+            code=100,
+        ) from missing
+    make = getattr(found, function, None)
+    if not callable(make):
+        raise ArgumentError(
+            f"{module} has no function {function!r}",
+            where=f"model {module}:{function}",
+            fix="name a function that takes the number of classes and gives a torch module",
+            code=100,
+        )
+    made: nn.Module = make(num_classes)
+    return made
 
 
 def _from_library(library: str, model: str, num_classes: int) -> nn.Module:
