@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from penstock.lab import run_page
 from penstock.lab.recipes.mix import Mix
 from penstock.lab.recipes.orthogonal import Orthogonal
 from penstock.lab.recipes.train import Train
+from penstock.report import Page, Section, Table, render
 from scripts.browser import BrowserMissingError, Look, find_browser, look_at, shoot_figures
 from tests.unit.lab.test_reversals import Machine, lines_on
 
@@ -61,6 +63,17 @@ def test_marks_tell_their_values_under_the_pointer(tmp_path: Path) -> None:
 
 def test_a_page_follows_dark(tmp_path: Path) -> None:
     assert seen(tmp_path, "orthogonal").screenshot != seen(tmp_path, "orthogonal", is_dark=True).screenshot
+
+
+def test_a_table_sorts_sizes_by_what_they_are(tmp_path: Path) -> None:
+    sizes = ("390.0 KiB", "1.2 MiB", "", "900 B", "1.0 GiB")
+    table = Table(("name", "bytes"), tuple((f"row {number}", size) for number, size in enumerate(sizes)))
+    page = tmp_path / "page.html"
+    click = "<script>document.querySelectorAll('th')[1].click()</script></body>"
+    page.write_text(render(Page("t", "s", [Section("a", table=table)])).decode().replace("</body>", click))
+    look = look_at(page)
+    assert look.console == []
+    assert re.findall(r"<td>([^<]*)</td></tr>", look.dom) == ["", "900 B", "390.0 KiB", "1.2 MiB", "1.0 GiB"]
 
 
 def test_every_figure_has_a_preview(tmp_path: Path) -> None:
