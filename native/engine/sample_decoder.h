@@ -19,8 +19,8 @@ namespace penstock {
 
 enum class Channels : std::uint8_t { rgb, grey, unchanged };
 enum class Verify : std::uint8_t { first, always, never };
-/// Which images a batch gets as they are stored: none; Weir and L3, for an accelerator that decodes and transforms them;
-/// every one, for who wants to know what reading alone costs.
+/// Which images a batch gets as they are stored: none; Weir and L3, for an accelerator that decodes and transforms
+/// them; every one, for who wants to know what reading alone costs.
 enum class Undecoded : std::uint8_t { none, for_device, all };
 
 struct SampleOptions {
