@@ -43,7 +43,6 @@ from bench.circumstances import commit_text
 from bench.corpus import files_of
 from bench.timing import RESULTS, arguments
 from penstock.build import build
-from penstock.errors import ArgumentError
 from penstock.limits import Completed, Limits, run
 from penstock.load import Loader
 from penstock.machine import EMULATED_DISK, EmulatedDisk, cpu_model
@@ -135,22 +134,18 @@ def make_dataset(work: Path, count: int, side: int = SIDE) -> Path:
     return path
 
 
-def memory_for(dataset: Path, cache: str, share: float, batch_size: int = BATCH) -> int:
-    """The least memory with which a loader's cache holds a share of the dataset."""
+def memory_for(dataset: Path, cache: str, share: float, batch_size: int = BATCH, world_size: int = 1) -> int:
+    """The memory with which each rank's cache holds its part of a share of the dataset."""
     with Loader(
-        dataset, batch_size=batch_size, threads=2, cache=cache, memory=0, transform=[RandomResizedCrop(CROP)]
+        dataset,
+        batch_size=batch_size,
+        threads=2,
+        cache=cache,
+        memory=0,
+        transform=[RandomResizedCrop(CROP)],
+        world_size=world_size,
     ) as loader:
-        wanted = int(loader.dataset.sizes.sum() * share)
-        low, high = 0, 4 << 30
-        while low < high:
-            middle = (low + high) // 2
-            loader._resources = replace(loader._resources, memory_bytes=middle)
-            try:
-                is_enough = loader._share_out().cache_bytes >= wanted
-            except ArgumentError:  # less than what batches take
-                is_enough = False
-            low, high = (low, middle) if is_enough else (middle + 1, high)
-    return low
+        return loader.memory_for(int(loader.dataset.sizes.sum() * share / world_size))
 
 
 def wish_for(dataset: Path, cache: str, share: float, batch_size: int = BATCH, **more: object) -> dict[str, object]:
@@ -382,7 +377,7 @@ def measure_ranks(lines: Lines, dataset: Path) -> None:
         if not lines.wants("ranks", contender="rolling", memory_share=0.3, world_size=ranks):
             continue
         wish = wish_for(dataset, "rolling", 0.3, world_size=ranks)
-        wish["memory"] = ranks * memory_for(dataset, "rolling", 0.3 / ranks)
+        wish["memory"] = ranks * memory_for(dataset, "rolling", 0.3, world_size=ranks)
         environment = {**os.environ, "LOCAL_WORLD_SIZE": str(ranks)}
         running = [
             subprocess.Popen(

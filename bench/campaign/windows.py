@@ -138,10 +138,13 @@ class Opened:
 
 
 def _open(path: str, transform: str, cache_bytes: int) -> Loader:
-    wanted = LoaderBenchOptions(transform, BATCH_SIZE, memory=0, cache_bytes=cache_bytes)
     cache = "rolling" if cache_bytes else "none"
+    wanted = LoaderBenchOptions(transform, BATCH_SIZE, memory=0, cache=cache, cache_bytes=cache_bytes)
     memory = memory_for(path, wanted)
-    return Loader(path, batch_size=BATCH_SIZE, transform=named(transform), memory=memory, cache=cache)
+    loader = Loader(path, batch_size=BATCH_SIZE, transform=named(transform), memory=memory, cache=cache)
+    if cache_bytes:
+        loader.keep_at_most(cache_bytes)
+    return loader
 
 
 def _cpu_seconds() -> float:

@@ -16,7 +16,7 @@ from penstock.types import OnProgress, no_progress
 
 NO_WINDOW = "none"
 WORKS_WELL = 3  # times what decoding into batches takes: encoding what is kept takes less than twice that on top
-ATTEMPTS, NEARLY = 8, 0.005
+ATTEMPTS, NEARLY = 4, 0.005
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +104,8 @@ def bench_loader(
     memory = memory_for(path, options)
     began = time.perf_counter()
     with _open(path, options, memory, on_progress) as loader:
+        if options.cache_bytes:
+            loader.keep_at_most(options.cache_bytes)
         next(iter(loader))
         first_batch_seconds = time.perf_counter() - began
         loader.set_epoch(0)
@@ -115,25 +117,21 @@ def bench_loader(
 def memory_for(path: str | os.PathLike[str], options: LoaderBenchOptions) -> int | str | None:
     """The `memory` with which a loader's cache holds `cache_bytes` of samples, as `cached` keeps them.
 
-    A loader divides its memory itself: it is asked what it would do, beginning with more than enough to work with.
+    A loader divides its memory itself, and is asked what it would take, beginning with more than enough to work with.
     """
     if options.cache_bytes == 0:
         return options.memory
     with _open(path, replace(options, cache="none", cached="encoded"), 0) as loader:
         memory: int = WORKS_WELL * loader.stats()["working_bytes"] + options.cache_bytes
-    before: tuple[int, int] | None = None
-    price = 1.0  # of a byte of cache in bytes of memory: while there is little of it, reads take their part
-    for _ in range(ATTEMPTS):
+    for _ in range(ATTEMPTS):  # what is kept as what is measured, and may depend on the memory
         with _open(path, options, memory) as loader:
             stats = loader.stats()
-        held: int = stats["cache_limit_bytes"]
-        missing = options.cache_bytes - held
-        if stats["resources"]["cache"] not in OWN_CACHES or abs(missing) <= NEARLY * options.cache_bytes:
-            break
-        if before is not None and held != before[1]:
-            price = max(1.0, (memory - before[0]) / (held - before[1]))
-        before = memory, held
-        memory += round(missing * price)
+            missing = options.cache_bytes - stats["cache_limit_bytes"]
+            if stats["resources"]["cache"] not in OWN_CACHES or abs(missing) <= NEARLY * options.cache_bytes:
+                break
+            before, memory = memory, loader.memory_for(options.cache_bytes)
+            if memory == before:
+                break
     return memory
 
 

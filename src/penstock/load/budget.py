@@ -1,4 +1,4 @@
-"""Memory: what a loader needs to work, and what it may take. Pure arithmetic."""
+"""Memory: what a loader needs to work, what it may take, and what is left for a cache. Pure arithmetic."""
 
 from __future__ import annotations
 
@@ -9,12 +9,36 @@ from penstock.units import bytes_text
 
 MIB = 2**20
 MOST_READ_BYTES = 64 * MIB  # under way; a fast disk needs a few MB, a slow one never more
+FEW_READ_BYTES = 8 * MIB  # 1 GB/s at 8 ms: what reads get before a cache has its part
+READ_SHARE = 16  # of the memory: beside a cache, one part in so many is for reads, once that is more than a few MB
 LEAST_READ_BYTES = MIB
 READ_IDLE_SHARE = 8  # of the memory for reads, kept beside it for the next ones
 READ_SLACK = 8192  # of direct reads: their grid, before and behind
 PREFETCHED_SAMPLES = 64
 LEAST_DEPTH = 3
 UNKNOWN_PIXEL_BYTES = 256 * MIB  # of an image whose header nobody has read: 85 megapixels in RGB
+UNFORESEEN_SHARE = 8  # of the memory: one part in so many decodes an image, alone, that is larger than headers foretold
+MOST_MEMORY = 2**50  # that is looked for
+
+
+@dataclass(frozen=True, slots=True)
+class CacheWish:
+    """What there is to keep in memory between epochs."""
+
+    all_bytes: int
+    """Of all samples: no cache holds more."""
+    wanted_bytes: int
+    """Of those that come to this rank."""
+    passing_bytes: int = 0
+    """Of the samples of one batch under way, which come into memory before those before them leave it."""
+
+    def room(self, depth: int) -> int:
+        """With so many batches under way, what it takes to keep everything."""
+        return min(self.all_bytes, self.wanted_bytes + depth * self.passing_bytes)
+
+    def held(self, room: int, depth: int) -> int:
+        """What may stay between epochs of so much room. Where all samples fit, nothing has to leave."""
+        return room if room >= self.all_bytes else max(0, room - depth * self.passing_bytes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +55,10 @@ class Demand:
     """Of codec and transforms, for one sample: beside its encoded bytes and its pixels."""
     open_bytes: int = 0
     """Of encoded samples that a window reads before their batches."""
+    foreseen_bytes: int | None = None
+    """Of the scratch of one thread, as some headers tell it, where nobody knows the largest; None if none was read."""
+    cache: CacheWish | None = None
+    """None if nothing is to stay."""
 
     @property
     def scratch_bytes(self) -> int | None:
@@ -76,13 +104,12 @@ def plan_budget(demand: Demand, memory: int) -> Budget:
     Too little is refused with the least that would do.
     """
     batch_bytes = demand.batch_size * (demand.sample_bytes or 0)
-    depth = depth_for(demand.batch_size)
     least_read = max(LEAST_READ_BYTES, demand.largest_read_bytes + READ_SLACK)
-    most_read = max(least_read, MOST_READ_BYTES)
     one_scratch = demand.scratch_bytes
     if memory == 0:
         scratch = (one_scratch if one_scratch is not None else UNKNOWN_PIXEL_BYTES) * demand.threads
-        return Budget(most_read, scratch, batch_bytes, depth, demand.open_bytes)
+        depth = depth_for(demand.batch_size)
+        return Budget(max(least_read, MOST_READ_BYTES), scratch, batch_bytes, depth, demand.open_bytes)
     # One batch on its way and one given back: below that nothing moves.
     least = Budget(least_read, one_scratch or MIB, batch_bytes, 1, demand.open_bytes)
     if memory < least.working_bytes:
@@ -93,35 +120,78 @@ def plan_budget(demand: Demand, memory: int) -> Budget:
             + (", or a smaller window" if demand.open_bytes else ""),
             code=100,
         )
-    return _grow(least, memory, demand, depth, most_read)
+    if demand.cache is None:
+        return _grow(least, memory, demand)
+    budget = _grow_beside(least, memory, demand, demand.cache)
+    if budget.cache_bytes:
+        return budget
+    # Batches under way leave a cache nothing: work has its part, too.
+    alone = replace(demand, foreseen_bytes=None)
+    return _with_cache(_grow(least, memory, alone), memory, demand.cache)
 
 
-def _grow(least: Budget, memory: int, demand: Demand, depth: int, most_read: int) -> Budget:
+def memory_for_cache(demand: Demand, cache_bytes: int) -> int:
+    """A memory that leaves the cache just so many bytes, or more where they come in one step."""
+    assert demand.cache is not None, "there is one"
+    low, high = 0, MOST_MEMORY
+    while low < high:
+        middle = (low + high) // 2
+        try:
+            is_enough = plan_budget(demand, middle).cache_bytes >= cache_bytes
+        except ArgumentError:  # less than what batches take
+            is_enough = False
+        low, high = (low, middle) if is_enough else (middle + 1, high)
+    return low
+
+
+def _grow(least: Budget, memory: int, demand: Demand) -> Budget:
     """Beyond the least: first a second batch, then every thread its scratch, then reads, then depth."""
-    spare = memory - least.working_bytes
-    batch = least.batch_bytes
-    extra_depth = min(depth - 1, 1, spare // batch) if batch else depth - 1
-    spare -= extra_depth * batch
+    budget = _second_batch(least, memory)
+    most_read = max(least.read_bytes, MOST_READ_BYTES)
+    return _grown(budget, demand, memory - budget.working_bytes, most_read, least.batch_bytes)
+
+
+def _grow_beside(least: Budget, memory: int, demand: Demand, cache: CacheWish) -> Budget:
+    """The same beside a cache: work gets half of what is beyond a second batch, or what the cache cannot use.
+
+    Reads get a few MB, and more only of much memory. A batch under way also costs what passes through memory for it.
+    """
+    budget = _second_batch(least, memory)
+    spare = memory - budget.working_bytes
+    room = cache.room(depth_for(demand.batch_size))
+    most_read = min(max(least.read_bytes, FEW_READ_BYTES, memory // READ_SHARE), max(least.read_bytes, MOST_READ_BYTES))
+    batch_cost = least.batch_bytes + cache.passing_bytes
+    unforeseen = min(memory // UNFORESEEN_SHARE, UNKNOWN_PIXEL_BYTES)
+    budget = _grown(budget, demand, max(spare // 2, spare - room), most_read, batch_cost, unforeseen)
+    return _with_cache(budget, memory, cache)
+
+
+def _second_batch(least: Budget, memory: int) -> Budget:
+    """Without it nothing is decoded while a batch is being used."""
+    return replace(least, depth=2) if memory - least.working_bytes >= least.batch_bytes else least
+
+
+def _grown(budget: Budget, demand: Demand, spare: int, most_read: int, batch_cost: int, unforeseen: int = 0) -> Budget:
+    """`spare` more bytes of scratch, reads and depth, in this order."""
     if demand.scratch_bytes is not None:
         scratch = min(spare, demand.scratch_bytes * (demand.threads - 1))
+    elif demand.foreseen_bytes is not None:
+        scratch = min(spare, max(demand.foreseen_bytes * demand.threads, unforeseen))
     else:
         scratch = min(spare // 2, UNKNOWN_PIXEL_BYTES * demand.threads)
     spare -= scratch
-    reads = min(spare // 2, most_read - least.read_bytes)
+    reads = max(0, min(spare // 2, most_read - budget.read_bytes))
     spare -= reads + -(-reads // READ_IDLE_SHARE) + 1
-    if batch:
-        extra_depth += max(0, min(depth - 1 - extra_depth, spare // batch))
+    more = depth_for(demand.batch_size) - budget.depth
+    if batch_cost:
+        more = min(more, max(0, spare // batch_cost))
     return replace(
-        least,
-        read_bytes=least.read_bytes + reads,
-        scratch_bytes=least.scratch_bytes + scratch,
-        depth=1 + extra_depth,
+        budget,
+        read_bytes=budget.read_bytes + reads,
+        scratch_bytes=budget.scratch_bytes + scratch,
+        depth=budget.depth + more,
     )
 
 
-def with_cache(budget: Budget, memory: int, mean_bytes: float, num_passing: int) -> Budget:
-    """The budget with what is left of `memory` as a cache of samples of `mean_bytes`.
-
-    Batches under way keep samples before those before them have dropped theirs; `num_passing` of them are held back.
-    """
-    return replace(budget, cache_bytes=max(0, memory - budget.working_bytes - int(num_passing * mean_bytes)))
+def _with_cache(budget: Budget, memory: int, cache: CacheWish) -> Budget:
+    return replace(budget, cache_bytes=cache.held(memory - budget.working_bytes, budget.depth))

@@ -16,7 +16,7 @@ from penstock.codecs.table import BUILTIN, plug_ins
 from penstock.errors import StorageError
 from penstock.load.samples import Samples, as_folder, pack_names
 from penstock.records.folder import list_folder
-from penstock.storage import make_folders, read_file, write_file
+from penstock.storage import make_folders, read_file, read_range, write_file
 from penstock.types import OnProgress, no_progress
 
 VERSION = 1
@@ -82,7 +82,15 @@ def _samples(place: Path, arrays: Arrays) -> Samples:
         largest_pixel_bytes=None,
         fingerprint=_fingerprint(arrays),
         unloadable=_decoded_in_python(arrays),
+        read_head=lambda sample, num_bytes: _read_head(place, arrays, sample, num_bytes),
     )
+
+
+def _read_head(place: Path, arrays: Arrays, sample: int, num_bytes: int) -> bytes:
+    ends, sizes = arrays["name_ends"].astype(np.int64, copy=False), arrays["sizes"]
+    begin = int(ends[sample - 1]) if sample else 0
+    name = arrays["names"][begin : int(ends[sample])].tobytes()
+    return read_range(os.fsdecode(as_folder(place) + name), 0, min(num_bytes, int(sizes[sample])))
 
 
 def _decoded_in_python(arrays: Arrays) -> dict[int, str]:

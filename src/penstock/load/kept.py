@@ -47,6 +47,12 @@ class Kept:
             return cls(cached)
         return cls(cached, forms=np.full(samples.num_samples, FORM_NUMBERS[WEIR], np.uint8))
 
+    def sizes_of(self, samples: Samples, encoded: Sizes) -> Sizes:
+        """Bytes that each sample takes in memory: planned, or before anything is measured, at most."""
+        if self.sizes is not None:
+            return self.sizes
+        return encoded if self.forms is None or samples.pixel_sizes is None else samples.pixel_sizes
+
     def scratch_bytes(self, samples: Samples) -> int:
         """What a thread takes to make a sample what it stays as, beside what decoding it takes."""
         if self.forms is None or samples.pixel_sizes is None or not (self.forms == FORM_NUMBERS[WEIR]).any():

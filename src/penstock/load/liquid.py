@@ -64,5 +64,5 @@ def order_of(cache: LiquidCache, share: Share) -> LiquidOrder:
 
 
 def passing_bytes(sizes: npt.NDArray[np.int64], num_samples: int) -> int:
-    """Room for the fresh samples of the batches under way, which go through memory."""
-    return int(num_samples * (float(sizes.mean()) + SPREAD * float(sizes.std())))
+    """Room for the fresh samples of the batches under way, which go through memory; of a tiny set, for all of it."""
+    return min(int(sizes.sum()), int(num_samples * (float(sizes.mean()) + SPREAD * float(sizes.std()))))

@@ -13,10 +13,11 @@ import numpy.typing as npt
 
 from penstock import _native
 from penstock.errors import ArgumentError, PenstockError
-from penstock.load.budget import Budget, Demand, depth_for, plan_budget, with_cache
+from penstock.load.budget import Budget, CacheWish, Demand, depth_for, memory_for_cache, plan_budget
 from penstock.load.delivery import BatchDict, Delivery, EpochPart, Progress
 from penstock.load.failures import FailureLog
 from penstock.load.fidelity import FidelityLike, as_fidelity
+from penstock.load.heads import Seen, look_at_heads
 from penstock.load.kept import Kept, check_cached, plan_kept
 from penstock.load.liquid import check_liquid, open_liquid, order_of, passing_bytes, refuse_with_liquid
 from penstock.load.look import chosen_samples, look_at
@@ -24,7 +25,7 @@ from penstock.load.options import OWN_CACHES, ErrorPolicy, ReadPolicy, check_cou
 from penstock.load.pattern import SeekingWatch
 from penstock.load.probe import Bench
 from penstock.load.process import FORKED, explained, refuse_worker
-from penstock.load.resources import choose_resources
+from penstock.load.resources import choose_resources, local_world_size
 from penstock.load.rest import Rest, stack
 from penstock.load.samples import Ids, Samples, Subset
 from penstock.load.source import open_samples
@@ -108,6 +109,7 @@ class Loader:
         self._cache: Cache | None = None
         self._liquid: LiquidOrder | None = None
         self._measured: tuple[Order, dict[str, Any] | None] | None = None
+        self._seen: tuple[Seen | None] | None = None
         self._samples = open_samples(path, fields, on_progress)
         self._fidelity = as_fidelity(fidelity, self._samples)
         self._cached_fidelity: int | None = None
@@ -256,6 +258,32 @@ class Loader:
         found["resources"] = asdict(self._resources)
         return found
 
+    def memory_for(self, cache_bytes: int) -> int:
+        """The `memory` to give, so that a loader like this one has so many bytes for samples that stay in memory.
+
+        What it works with and what batches under way pass through memory come on top, as the loader divides it, for
+        all ranks of this node. Of a small dataset it may leave more: memory that lets batches pass holds all of it.
+        """
+        check_count("cache_bytes", cache_bytes, 0)
+        demand = self._demand()
+        if demand.cache is None:
+            raise ArgumentError(
+                f'cache="{self._policy.cache}" keeps no samples',
+                where="cache",
+                fix=f"choose among {', '.join(OWN_CACHES)}",
+                code=100,
+            )
+        return memory_for_cache(demand, cache_bytes) * local_world_size()
+
+    def keep_at_most(self, cache_bytes: int) -> None:
+        """Let no more than so many bytes stay in memory, however many there are: to compare caches of one size.
+
+        To be called before the first epoch.
+        """
+        check_count("cache_bytes", cache_bytes, 0)
+        assert self._cache is None, "before the first epoch"
+        self._budget = replace(self._budget, cache_bytes=min(self._budget.cache_bytes, cache_bytes))
+
     def close(self) -> None:
         """Stop the threads and wait for what each of them is at. Batches handed out stay valid."""
         self._abandon()
@@ -391,14 +419,19 @@ class Loader:
     def _num_passing(self, depth: int) -> int:
         """How many samples of the batches under way may come into memory before others leave it.
 
-        What is pinned takes nobody's place; runs of a window come into memory whatever stays there.
+        What is pinned takes nobody's place; fresh samples of `liquid` have room of their own (`_open_bytes`); runs of a
+        window come into memory whatever stays there.
         """
-        return 0 if self._policy.cache == "pinned" and not self._order.reads_runs else depth * self.batch_size
+        is_steady = self._policy.cache in ("pinned", "liquid") and not self._order.reads_runs
+        return 0 if is_steady else depth * self.batch_size
 
     def _share_out(self) -> Budget:
-        samples, given = self._samples, self._resources.memory_bytes
+        return plan_budget(self._demand(), self._resources.memory_bytes)
+
+    def _demand(self) -> Demand:
+        samples = self._samples
         sizes = samples.sizes_at(self._fidelity.most())
-        demand = Demand(
+        return Demand(
             self.batch_size,
             self._resources.threads,
             self._sample_bytes(),
@@ -406,12 +439,25 @@ class Loader:
             samples.largest_pixel_bytes,
             samples.working_bytes + self._between_bytes() + self._kept.scratch_bytes(samples),
             self._open_bytes(sizes),
+            self._foreseen_bytes(),
+            self._cache_wish(sizes) if self._policy.cache in OWN_CACHES else None,
         )
-        budget = plan_budget(demand, given)
-        if self._policy.cache in OWN_CACHES:
-            kept = sizes if self._kept.sizes is None else self._kept.sizes[self._order.selection]
-            budget = with_cache(budget, given, float(kept.mean()), self._num_passing(budget.depth))
-        return budget
+
+    def _foreseen_bytes(self) -> int | None:
+        """What a thread takes to decode a file, by some headers: looked at once, where a cache wants what is left."""
+        if self._samples.read_head is None or self._policy.cache not in OWN_CACHES:
+            return None
+        if self._seen is None:
+            self._seen = (look_at_heads(self._samples, self._order.selection),)
+        seen = self._seen[0]
+        passes = 2 if len(self._chain.native) > 1 else 1
+        return None if seen is None else seen.pixel_bytes * passes + seen.working_bytes
+
+    def _cache_wish(self, sizes: npt.NDArray[np.int64]) -> CacheWish:
+        kept = self._kept.sizes_of(self._samples, sizes)[self._order.selection]
+        all_bytes = int(kept.sum())
+        passing_bytes = min(all_bytes, int(self._num_passing(1) * float(kept.mean())))
+        return CacheWish(all_bytes, -(-all_bytes // self.world_size), passing_bytes)
 
     def _open_bytes(self, sizes: npt.NDArray[np.int64]) -> int:
         """Of encoded samples that come into memory before their batches do."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -59,6 +59,8 @@ class Samples:
     """Where samples are read together, at one fidelity or another."""
     unloadable: Mapping[int, str] = field(default_factory=dict)
     """Ids and names of files that only Python decodes, such as TIFF."""
+    read_head: Callable[[int, int], bytes] | None = None
+    """Of samples that are files: the first bytes (so many) of one by its id. None if the index has what headers say."""
 
     def __len__(self) -> int:
         return self.num_samples

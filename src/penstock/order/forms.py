@@ -79,7 +79,8 @@ def outlook(sources: Mapping[str, Source], chosen: Mapping[str, str], room: Room
     """
     count = sum(source.num_samples for source in sources.values())
     total_bytes = sum(source.num_samples * source.forms[chosen[name]].bytes for name, source in sources.items())
-    left = room.free_bytes - room.num_passing * total_bytes / max(count, 1)
+    passing_bytes = room.num_passing * total_bytes / max(count, 1)
+    left = room.free_bytes - (passing_bytes if room.free_bytes < total_bytes else 0)
     share = min(max(left / max(total_bytes, 1.0), 0.0), 1.0)
     entering = 0.0 if room.stays else share * (1 - share)
     core, disk = 0.0, 0.0

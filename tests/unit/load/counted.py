@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +13,6 @@ import numpy.typing as npt
 import penstock
 from penstock import Loader
 from penstock.build import build
-from penstock.errors import ArgumentError
 from penstock.load.options import OWN_CACHES
 from penstock.order import Share
 from penstock.order.caches import Cache, Traffic, open_cache
@@ -67,20 +67,18 @@ def memory_for(
     batch_size: int = BATCH,
     chain: Sequence[Transform] = CHAIN,
 ) -> int:
-    """What a loader needs so that its cache holds just a part of its rank's samples."""
-    with Loader(path, batch_size=batch_size, transform=chain, threads=2, cache=cache, memory=0) as loader:
-        wanted = int(loader.dataset.sizes.sum() * part / world_size)
-        if cache not in OWN_CACHES:
-            return 0
-        low, high = 0, 1 << 30
-        while low < high:
-            loader._resources = replace(loader._resources, memory_bytes=(low + high) // 2)
-            try:
-                enough = loader._share_out().cache_bytes >= wanted
-            except ArgumentError:  # less than what batches take
-                enough = False
-            low, high = (low, (low + high) // 2) if enough else ((low + high) // 2 + 1, high)
-    return low
+    """What a loader needs so that its cache holds just a part of its rank's samples; 0 if it keeps none."""
+    if cache not in OWN_CACHES:
+        return 0
+    options: dict[str, Any] = {"batch_size": batch_size, "transform": chain, "threads": 2, "world_size": world_size}
+    with Loader(path, cache=cache, memory=0, **options) as loader:
+        return memory_of(loader, part)
+
+
+def memory_of(loader: Loader, part: float) -> int:
+    """The same of a loader that is open, in the form in which it keeps samples."""
+    sizes = loader.dataset.sizes if loader._kept.sizes is None else loader._kept.sizes
+    return loader.memory_for(int(sizes.sum() * part / loader.world_size))
 
 
 def open_like(loader: Loader) -> Cache:

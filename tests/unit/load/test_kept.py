@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +29,7 @@ from penstock.transforms import (
     ToDtype,
 )
 from tests.progressive_files import build_blocks
+from tests.unit.load.counted import memory_of
 
 COUNT = 96
 BATCH = 8
@@ -110,16 +110,7 @@ def epochs_of(source: Loader, count: int = 3) -> list[list[dict[str, Any]]]:
 def memory_for(path: Path, share: float, **options: Any) -> int:  # noqa: ANN401  # those of a Loader
     """What leaves a share of the samples their room, in the form they are kept in."""
     with loader(path, memory="1GiB", **options) as source:
-        sizes = source.dataset.sizes if source._kept.sizes is None else source._kept.sizes
-        wanted, low, high = int(share * sizes.sum()), 0, 1 << 30
-        while low < high:
-            source._resources = replace(source._resources, memory_bytes=(low + high) // 2)
-            try:
-                enough = source._share_out().cache_bytes >= wanted
-            except ArgumentError:  # less than what batches take
-                enough = False
-            low, high = (low, (low + high) // 2) if enough else ((low + high) // 2 + 1, high)
-    return low
+        return memory_of(source, share)
 
 
 @pytest.mark.parametrize("cached", FORMS)

@@ -10,16 +10,13 @@ import numpy as np
 from penstock import _native
 from penstock.lab.loaders.contract import LoaderSpec
 from penstock.load import Loader
+from penstock.load.options import OWN_CACHES
 from penstock.load.samples import Ids, Samples
 from penstock.load.source import open_samples
 from penstock.transforms import CenterCrop, RandomCrop, RandomHorizontalFlip, RandomResizedCrop, Resize, Transform
 
 HELD_OUT = 5
 """Without a split for it, every fifth sample is for validation: ids are sorted by class, so each gives its share."""
-
-
-ATTEMPTS, NEARLY = 12, 0.005
-"""A loader divides its memory itself, so that a cache of a given size takes a few tries to ask for."""
 
 
 class EncodedLoader(Loader):
@@ -37,14 +34,11 @@ class OurLoader:
         self._target = spec.target
         self.num_images = len(samples) if ids is None else len(ids)
         self._loader = _open(spec, ids, memory_bytes=0)
-        memory = round(self._loader.stats()["working_bytes"]) + spec.cache_bytes
-        for _ in range(ATTEMPTS if spec.cache_bytes else 0):
+        if spec.cache_bytes and spec.cache in OWN_CACHES:
+            memory_bytes = self._loader.memory_for(spec.cache_bytes)
             self._loader.close()
-            self._loader = _open(spec, ids, memory_bytes=memory)
-            missing = spec.cache_bytes - round(self._loader.stats()["cache_limit_bytes"])
-            if abs(missing) < NEARLY * spec.cache_bytes:
-                break
-            memory += missing
+            self._loader = _open(spec, ids, memory_bytes)
+            self._loader.keep_at_most(spec.cache_bytes)
 
     def epoch(self) -> Iterator[tuple[Any, Any, int]]:
         """The next epoch."""
@@ -59,7 +53,7 @@ class OurLoader:
     def facts(self) -> dict[str, float]:
         """Of `Loader.stats()`."""
         stats = self._loader.stats()
-        names = ("bytes_read", "hit_ratio", "working_bytes", "peak_memory_bytes", "num_reads")
+        names = ("bytes_read", "hit_ratio", "working_bytes", "cache_limit_bytes", "peak_memory_bytes", "num_reads")
         return {name: float(stats[name]) for name in names}
 
     def close(self) -> None:
