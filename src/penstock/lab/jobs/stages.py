@@ -27,25 +27,29 @@ def run(order: Order, on_progress: OnProgress) -> Measures:
     decoding = replace(spec, cache="pinned", cache_bytes=2 * total)
     measures: Measures = {"data_bytes": total}
     on_progress("reading", 0, 3)
-    measures["load_rate"] = _rate(reading, seconds)
+    measures["load_rate"], _ = _rate(reading, seconds)
     on_progress("decoding", 1, 3)
-    measures["decode_rate"] = _rate(decoding, seconds, warm_ups=1)
+    measures["decode_rate"], _ = _rate(decoding, seconds)
     on_progress("both", 2, 3)
-    measures["both_rate"] = _rate(replace(spec, cache=spec.cache if spec.cache_bytes else "none"), seconds, warm_ups=1)
+    together = replace(spec, cache=spec.cache if spec.cache_bytes else "none")
+    measures["both_rate"], cache_bytes = _rate(together, seconds)
+    measures["held_share"] = min(1.0, cache_bytes / total)
     return measures
 
 
-def _rate(spec: LoaderSpec, seconds: float, *, warm_ups: int = 0) -> float:
-    """Images per second over as many epochs as the time allows, the first `warm_ups` left out."""
+def _rate(spec: LoaderSpec, seconds: float) -> tuple[float, float]:
+    """Images per second over as many epochs as the time allows, and the bytes that the loader left its cache.
+
+    The first epoch is left out: it fills the cache, and a throttle lets its first bytes through at once.
+    """
     loader = open_loader("penstock", spec)
     try:
-        for _ in range(warm_ups):
-            _drain(loader)
+        _drain(loader)
         begin = time.perf_counter()
         num_images = 0
         while time.perf_counter() - begin < seconds:
             num_images += _drain(loader)
-        return num_images / (time.perf_counter() - begin)
+        return num_images / (time.perf_counter() - begin), loader.facts()["cache_limit_bytes"]
     finally:
         loader.close()
 

@@ -73,7 +73,8 @@ class WhatIf(Recipe):
         rows, bars_of, intervals, errors = [], [], {}, {}
         for name, limits, share, threads in self._machines():
             disk_factor = (limits.disk_bytes_per_second or 1.0) / (disk_limits(self.disk).disk_bytes_per_second or 1.0)
-            predicted = loading_rate(load * disk_factor, decode * threads / self.thread_count, share)
+            held = fmean(float(line.measures.get("held_share", share)) for line in groups[name])
+            predicted = loading_rate(load * disk_factor, decode * threads / self.thread_count, held)
             value = estimate([line.number("both_rate") for line in groups[name]])
             errors[name] = predicted / value.mean - 1
             rows.append((name, f"{predicted:,.0f}", f"{value.mean:,.0f}", f"{errors[name]:+.0%}"))
