@@ -281,7 +281,9 @@ class Loader:
         To be called before the first epoch.
         """
         check_count("cache_bytes", cache_bytes, 0)
-        assert self._cache is None, "before the first epoch"
+        if self._cache is not None:
+            fix = "call it before the first iter()"
+            raise ArgumentError("an epoch has planned its cache", where="keep_at_most", fix=fix, code=100)
         self._budget = replace(self._budget, cache_bytes=min(self._budget.cache_bytes, cache_bytes))
 
     def close(self) -> None:
