@@ -199,7 +199,8 @@ def slow_model(num_classes: int) -> object:
             self.last = nn.Linear(256, num_classes)
 
         def forward(self, batch: Tensor) -> Tensor:
-            scores: Tensor = self.last(self.wide(batch).mean((2, 3)))
+            seen = sum(self.wide(batch + turn).mean((2, 3)) for turn in range(6))  # so long that no first batch counts
+            scores: Tensor = self.last(seen)
             return scores
 
     return Slow()
