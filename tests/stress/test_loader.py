@@ -74,7 +74,9 @@ def test_two_hundred_epochs_leave_no_trace(folder: Path, tmp_path: Path, kind: s
     gc.collect()
 
     assert grown < FLAT_BYTES
-    assert open_things() == before
+    threads, files = open_things()
+    assert threads <= before[0]  # fewer if a pool of another test ends meanwhile
+    assert files <= before[1]
 
 
 @pytest.mark.long
