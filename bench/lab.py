@@ -55,7 +55,7 @@ CAMPAIGNS = (
     Campaign("train", "herd", ("models=alexnet", "disk=300MB/s", f"loaders={WAYS}"), 4.0),
     Campaign("lossless", "patches", (*PATCHES, "epochs=5", "disk=8MB/s", "model=alexnet"), 3.0),
     Campaign("time-budget", "patches", (*PATCHES, "disk=2MB/s", "budget_epochs=4", "max_epochs=12"), 2.5),
-    Campaign("fidelity", "patches", (*PATCHES, "epochs=8", "disk=2MB/s"), 9.0),
+    Campaign("fidelity", "patches", (*PATCHES, "epochs=8", "disk=2MB/s"), 7.0),
     Campaign("dropin", "patches", (*PATCHES, *ONE_CORE, "epochs=12"), 4.0, is_timed=False),
     Campaign(
         "storage-budget", "patches", (*PATCHES, *ONE_CORE, "epochs=8", "shares=0.5,0.3,0.15"), 3.0, is_timed=False
