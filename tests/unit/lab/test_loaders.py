@@ -13,7 +13,7 @@ from penstock.build import build
 from penstock.lab.jobs.contract import LeftOut
 from penstock.lab.loaders import LoaderSpec, open_loader
 from penstock.lab.loaders.files import beton_of, labelled_files
-from penstock.lab.loaders.ours import HELD_OUT, EncodedLoader
+from penstock.lab.loaders.ours import HELD_OUT, EncodedLoader, OurLoader
 from penstock.records.dataset import open_dataset
 from penstock.synth import Scenes, write
 
@@ -100,3 +100,11 @@ def test_reading_alone_decodes_nothing(flat: Path, tmp_path: Path, format: str) 
         for batch in loader:
             for sample, image in zip(batch["id"], batch["image"], strict=True):
                 assert np.asarray(image).tobytes() == dataset.read(int(sample))
+
+
+@pytest.mark.parametrize(("format", "pattern"), [("png", "random"), ("pjpeg", "runs")])
+def test_data_is_read_as_it_records(flat: Path, tmp_path: Path, format: str, pattern: str) -> None:
+    build(flat, tmp_path / "one.pen", mix=f"{format}=1", durable=False)
+    loader = OurLoader(spec_of(flat, tmp_path / "one.pen"))
+    assert loader.loader.stats()["reading"] == {"pattern": pattern, "from": "given"}
+    loader.close()

@@ -33,11 +33,11 @@ class OurLoader:
         ids = part_of(samples, spec.part, spec.share)
         self._target = spec.target
         self.num_images = len(samples) if ids is None else len(ids)
-        self._loader = _open(spec, ids, memory_bytes=0)
+        self._loader = _open(spec, samples, ids, memory_bytes=0)
         if spec.cache_bytes and spec.cache in OWN_CACHES:
             memory_bytes = self._loader.memory_for(spec.cache_bytes)
             self._loader.close()
-            self._loader = _open(spec, ids, memory_bytes)
+            self._loader = _open(spec, samples, ids, memory_bytes)
             self._loader.keep_at_most(spec.cache_bytes)
 
     def epoch(self) -> Iterator[tuple[Any, Any, int]]:
@@ -66,7 +66,7 @@ def open_loader(spec: LoaderSpec) -> OurLoader:
     return OurLoader(spec)
 
 
-def _open(spec: LoaderSpec, ids: Ids | None, memory_bytes: int) -> Loader:
+def _open(spec: LoaderSpec, samples: Samples, ids: Ids | None, memory_bytes: int) -> Loader:
     return _kind(spec)(
         spec.path,
         batch_size=spec.batch_size,
@@ -79,7 +79,8 @@ def _open(spec: LoaderSpec, ids: Ids | None, memory_bytes: int) -> Loader:
         subset=ids,
         shuffle=spec.part != "val",
         fidelity=spec.fidelity,
-        window=False,  # else a loader that waits takes a look at its disk, within what is measured
+        # What the dataset records; else none, for a loader left to itself looks at a slow disk within what is measured.
+        window=samples.window or False,
     )
 
 
