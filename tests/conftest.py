@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -18,6 +19,15 @@ LONG_SECONDS = 1800
 """A hang of a long test becomes a traceback after this; the others have `timeout` of pyproject.toml."""
 
 SHARED_DATA = Path(__file__).parents[2] / "shared" / "data"
+
+
+def pytest_configure() -> None:
+    """Let Ctrl-C work here and in the processes that tests start, even if a script runs the tests in the background.
+
+    A shell without job control starts background commands with SIGINT ignored, and every child inherits that.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
