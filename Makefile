@@ -46,7 +46,7 @@ test-touched:    ## the part of the long tier that a change touches (BASE=revisi
 
 test-all:        ## both tiers: faults, fuzzing, soak, the wheel
 	$(SETUP) torch test bench fuzz wheel frameworks arm64 browser package
-	@$(RUN) -m pytest --no-header --dist loadgroup -n $(JOBS) $(PYTEST_ARGS)
+	@$(RUN) -m pytest --no-header --dist loadgroup -n $(JOBS) --parts $(PYTEST_ARGS)
 
 lint:            ## ruff, mypy, clang-format; changes nothing
 	$(SETUP) torch test bench dev package

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from penstock import _native
+from tests.parts import collect
 from tests.simd import PATHS
 
 # Decides, when a kernel is imported, that it runs on the CPU. What needs compiled kernels starts a process of its own.
@@ -28,6 +29,23 @@ def pytest_configure() -> None:
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add `--parts`, which `make test-all` passes."""
+    parser.addoption("--parts", action="store_true", help="print how long each part of the tests took")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Print tests and seconds by part. Several processes run tests, so the sum is more than the time that passed."""
+    if not config.getoption("--parts"):
+        return
+    reports = [report for found in terminalreporter.stats.values() for report in found if hasattr(report, "duration")]
+    parts = collect((report.nodeid, report.duration) for report in reports)
+    terminalreporter.section("parts")
+    for name, part in parts.items():
+        terminalreporter.write_line(f"{part.seconds:9.1f} s {len(part.tests):6,} tests  {name}")
+    terminalreporter.write_line(f"{sum(part.seconds for part in parts.values()):9.1f} s in all, over all processes")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
