@@ -15,10 +15,11 @@ from penstock.storage.local import (
 )
 from penstock.storage.lock import locked
 from penstock.storage.ranges import InputFile
-from penstock.storage.tree import Tree, list_tree
+from penstock.storage.tree import FolderVisits, Tree, list_tree
 
 __all__ = [
     "AppendFile",
+    "FolderVisits",
     "InputFile",
     "Tree",
     "append_line",

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from penstock.errors import StorageError
 from penstock.storage.refusal import refused
+
+MAX_VISITS = 64
+"""Of one folder through links: people link a folder of images into a few places, not into hundreds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,33 +51,85 @@ def list_tree(root: str | os.PathLike[str]) -> Tree:
     """
     top = os.fspath(root)
     tree = Tree(top, [], [])
-    _walk(tree, top, "", ())
+    visits = FolderVisits(top)
+    waiting = [(top, "", visits.root)]
+    while waiting:
+        folder, prefix, visit = waiting.pop()
+        if prefix:
+            tree.folders.append(prefix[:-1])
+        for entry in _take_files(tree, folder, prefix):
+            inner = visits.enter(entry, visit)
+            if inner is not None:
+                waiting.append((entry.path, f"{prefix}{entry.name}/", inner))
     tree.files.sort()
     tree.folders.sort()
     return tree
 
 
-def _walk(tree: Tree, folder: str, prefix: str, above: tuple[tuple[int, int], ...]) -> None:
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """A folder that was entered, and the one above it."""
+
+    identity: tuple[int, int]
+    above: Visit | None
+
+
+class FolderVisits:
+    """Which folders may be entered on a walk that follows links.
+
+    A link back to a folder above itself is not entered. Links that branch (n folders can make 2^n paths) are refused:
+    through links, no folder is entered more than `MAX_VISITS` times.
+    """
+
+    def __init__(self, root: str) -> None:
+        self.root = Visit(_identity(root), None)
+        self._num_visits: Counter[tuple[int, int]] = Counter()
+
+    def enter(self, entry: os.DirEntry[str], above: Visit) -> Visit | None:
+        """The visit of an inner folder; None if it is one of those above it."""
+        identity = _identity(entry.path)
+        if entry.is_symlink() and _is_above(identity, above):
+            return None
+        self._num_visits[identity] += 1
+        if self._num_visits[identity] > MAX_VISITS:
+            raise StorageError(
+                f"links lead to one folder in more than {MAX_VISITS} ways",
+                where=entry.path,
+                fix="remove links to folders: each way would give every file in it once more",
+                code=400,
+            )
+        return Visit(identity, above)
+
+
+def _identity(folder: str) -> tuple[int, int]:
     try:
         status = os.stat(folder)  # noqa: PTH116
-        identity = (status.st_dev, status.st_ino)
-        if identity in above:
-            return
-        if prefix:
-            tree.folders.append(prefix[:-1])
+    except OSError as error:
+        raise refused(error, "list the folder") from error
+    return status.st_dev, status.st_ino
+
+
+def _is_above(identity: tuple[int, int], visit: Visit | None) -> bool:
+    while visit is not None:
+        if visit.identity == identity:
+            return True
+        visit = visit.above
+    return False
+
+
+def _take_files(tree: Tree, folder: str, prefix: str) -> list[os.DirEntry[str]]:
+    """Note the files among the entries of one folder; gives its folders."""
+    try:
         with os.scandir(folder) as entries:
-            inner = _take_files(tree, entries, prefix)
+            return _sort_out(tree, entries, prefix)
     except OSError as error:
         if isinstance(error, StorageError):
             raise
         raise refused(error, "list the folder") from error
-    for name in inner:
-        _walk(tree, f"{folder}/{name}", f"{prefix}{name}/", (*above, identity))
 
 
-def _take_files(tree: Tree, entries: Iterable[os.DirEntry[str]], prefix: str) -> list[str]:
-    """Note the files among the entries of one folder; gives the names of its folders."""
-    inner: list[str] = []
+def _sort_out(tree: Tree, entries: Iterable[os.DirEntry[str]], prefix: str) -> list[os.DirEntry[str]]:
+    inner: list[os.DirEntry[str]] = []
     files = tree.files
     for entry in entries:
         name = entry.name
@@ -82,7 +138,7 @@ def _take_files(tree: Tree, entries: Iterable[os.DirEntry[str]], prefix: str) ->
         if not name.isascii():
             _check_name(entry.path)
         if entry.is_dir():
-            inner.append(name)
+            inner.append(entry)
         elif entry.is_file():
             files.append(prefix + name)
         elif entry.is_symlink():

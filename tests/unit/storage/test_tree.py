@@ -55,6 +55,30 @@ def test_a_link_that_leads_back_is_not_entered_again(tmp_path: Path) -> None:
     assert list_tree(tmp_path).files == ["a/b/1"]
 
 
+def test_links_that_branch_are_refused(tmp_path: Path) -> None:
+    for number in range(16):
+        (tmp_path / f"d{number}").mkdir()
+        for name in ("a", "b"):
+            (tmp_path / f"d{number}" / name).symlink_to(tmp_path / f"d{number + 1}")
+    touch(tmp_path, "d16/x")
+
+    with pytest.raises(StorageError, match="links lead to one folder in more than 64 ways"):
+        list_tree(tmp_path / "d0")
+
+
+def test_folders_nested_1500_deep_are_listed(tmp_path: Path) -> None:
+    place = os.open(tmp_path, os.O_RDONLY)
+    for _ in range(1500):
+        os.mkdir("a", dir_fd=place)
+        place, above = os.open("a", os.O_RDONLY, dir_fd=place), place
+        os.close(above)
+    os.close(os.open("x", os.O_CREAT, dir_fd=place))
+    os.close(place)
+
+    assert list_tree(tmp_path).files == ["a/" * 1500 + "x"]
+    subprocess.run(["rm", "-rf", str(tmp_path / "a")], check=True)  # pytest's own cleaning recurses
+
+
 def test_a_link_that_leads_nowhere_is_told(tmp_path: Path) -> None:
     (tmp_path / "1.png").symlink_to("missing.png")
 
