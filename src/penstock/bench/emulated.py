@@ -54,5 +54,6 @@ def _arguments(options: LoaderBenchOptions) -> list[str]:
         "--max-seconds": options.max_seconds,
         "--cache-bytes": options.cache_bytes or None,
         "--window": options.window,
+        "--on-error": options.on_error,
     }
     return [word for name, value in given.items() if value is not None for word in (name, str(value))]

@@ -38,6 +38,8 @@ class LoaderBenchOptions:
     """For the loader's own cache, of samples as they are kept; 0 leaves it to `memory`."""
     cached: str = "encoded"
     """What samples are while they stay in memory."""
+    on_error: str = "raise"
+    """What becomes of a sample that cannot be decoded, as a loader takes it."""
 
     def __post_init__(self) -> None:
         named(self.transform)
@@ -151,6 +153,7 @@ def _open(
         cached=options.cached,
         window=False if options.window == NO_WINDOW else options.window,
         decode=options.decode,
+        on_error=options.on_error,
         on_progress=on_progress,
     )
 

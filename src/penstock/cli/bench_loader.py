@@ -58,6 +58,9 @@ DecodeOption = Annotated[str, typer.Option("--decode", metavar="NAME", help="exa
 EpochsOption = Annotated[int, typer.Option("--epochs", min=1, metavar="N", help="How often everything is loaded.")]
 
 SecondsOption = Annotated[float | None, typer.Option("--max-seconds", min=0, help="Of an epoch; the rest is left.")]
+ErrorOption = Annotated[
+    str, typer.Option("--on-error", metavar="NAME", help="Samples that fail to load: raise, skip or replace.")
+]
 EmulateOption = Annotated[
     str, typer.Option("--emulate", metavar="LIMITS", help="As if on disk=200MB/s,memory=1GiB,cores=2.")
 ]
@@ -90,6 +93,7 @@ def loader(
     max_seconds: SecondsOption = None,
     window: WindowOption = None,
     cache_bytes: CacheBytesOption = 0,
+    on_error: ErrorOption = "raise",
     emulate: EmulateOption = "",
     json: JsonOption = False,
 ) -> None:
@@ -100,7 +104,18 @@ def loader(
     """
     out = Output(json=json)
     options = LoaderBenchOptions(
-        transform, batch_size, threads, memory, cache, decode, epochs, max_seconds, window, cache_bytes, cached
+        transform,
+        batch_size,
+        threads,
+        memory,
+        cache,
+        decode,
+        epochs,
+        max_seconds,
+        window,
+        cache_bytes,
+        cached,
+        on_error,
     )
     if emulate:
         emulated = bench_under(path, options, parse_limits(emulate))
@@ -110,6 +125,8 @@ def loader(
     with out.progress() as on_progress:
         found = bench_loader(path, options, on_progress=on_progress)
     out.show(_headline(found), "", _table(found), "", _summary(found))
+    if found.stats["num_failed_samples"]:
+        out.warn(f"{count_text(found.stats['num_failed_samples'], 'sample')} failed to load")
     out.result(_fields(found))
 
 

@@ -59,3 +59,14 @@ def test_wrong_words_are_explained(cli: Call, folder: Path) -> None:
     assert "choose among none, train224, val224" in answer.stderr
     answer = cli("bench", "loader", folder, "--cache", "rollin")
     assert "cache is 'rollin'" in answer.stderr
+
+
+def test_damaged_samples_end_a_bench_unless_they_are_skipped(cli: Call, folder: Path) -> None:
+    (folder / "3.png").write_bytes(b"no image")
+    words = ("bench", "loader", folder, "--transform", "none", "--epochs", "1", "--batch-size", "4")
+
+    assert cli(*words).status == 1
+    skipped = cli(*words, "--on-error", "skip")
+    assert skipped.status == 0
+    assert "8 samples of" in skipped.stdout
+    assert "1 sample failed to load" in skipped.stderr
