@@ -10,6 +10,21 @@ PenstockError
 
 from __future__ import annotations
 
+import re
+
+_UNPRINTABLE = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def printable(text: str) -> str:
+    r"""Make a text safe for terminals and logs: control characters become escapes; newlines stay.
+
+    File names may hold sequences that clear the screen, rename the window or turn the direction of writing.
+
+    >>> printable("a\x1b[2J.png")
+    'a\\x1b[2J.png'
+    """
+    return _UNPRINTABLE.sub(lambda found: found.group().encode("unicode_escape", "surrogatepass").decode(), text)
+
 
 class PenstockError(Exception):
     """What happened, where, and how to fix it.
@@ -42,7 +57,7 @@ class PenstockError(Exception):
             lines.append(f"  where: {self.where}")
         if self.fix:
             lines.append(f"  fix:   {self.fix}")
-        return "\n".join(lines)
+        return printable("\n".join(lines))
 
     def __reduce__(self) -> tuple[object, ...]:
         return _rebuild, (type(self), self.what, self.where, self.fix, self.code)

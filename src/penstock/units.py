@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
-from penstock.errors import ArgumentError
+from penstock.errors import ArgumentError, printable
 
 _PREFIXES = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 _AMOUNT = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?|\.[0-9]+)\s*([kmgt]?)(i?)(b?)\s*", re.IGNORECASE)
@@ -59,6 +60,16 @@ def count_text(count: int, noun: str) -> str:
     ('1 image', '2,000 images')
     """
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def left_out_text(counts: Mapping[str, int]) -> str:
+    """Say which files were left out, by ending or reason, most first.
+
+    >>> left_out_text({".txt": 3, ".json": 12})
+    'left out: 12 .json, 3 .txt'
+    """
+    by_count = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return "left out: " + ", ".join(f"{count:,} {printable(what)}" for what, count in by_count)
 
 
 def _value(text: str) -> int | None:

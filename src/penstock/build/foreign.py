@@ -49,7 +49,7 @@ class ForeignFiles:
         self._roles = dict(layout.roles)
         places = {name: self._ask_for(name, place, foreign, samples) for name, place in samples.places.items()}
         count = sum(len(paths) for paths in self._paths.values())
-        left_out = {**layout.left_out, f"metadata of {', '.join(sorted(endings))} files": count}
+        left_out = {**layout.left_out, f"{', '.join(sorted(endings))} files without their metadata": count}
         return replace(layout, left_out=left_out), replace(samples, places=places)
 
     def read(self, field: str, rows: npt.NDArray[np.int64]) -> Iterable[bytes]:

@@ -15,8 +15,8 @@ from penstock.build.rules import Rules
 from penstock.cli.group import add_command
 from penstock.cli.output import JsonOption, Output, new_table
 from penstock.errors import ArgumentError, CodecError
-from penstock.sources import LOOKED_FOR
-from penstock.units import bytes_text, count_text, parse_bytes
+from penstock.sources import LOOKED_FOR, check_exists
+from penstock.units import bytes_text, count_text, left_out_text, parse_bytes
 
 Source = Annotated[Path, typer.Argument(metavar="SRC", help="Images: a folder, tars, Parquet, a table, a dataset.")]
 Out = Annotated[Path, typer.Argument(metavar="OUT", help="The dataset's folder, as photos.pen.")]
@@ -91,6 +91,7 @@ def build(
     result is the same to the byte. SRC is only read.
     """
     out = Output(json=json)
+    check_exists(source)  # said before what is missing among the options
     options = BuildOptions(
         seed=seed,
         runs=runs,
@@ -167,7 +168,7 @@ def _tell_estimate(out: Output, expected: Estimate, left_out: Mapping[str, int])
     if expected.written_bytes:
         out.message(f"{bytes_text(expected.written_bytes)} are already there from an earlier run")
     if left_out:
-        out.message(f"left out of the source: {', '.join(f'{what} ({count:,})' for what, count in left_out.items())}")
+        out.message(left_out_text(left_out))
 
 
 def _tell(out: Output, built: Built, expected: Estimate, seconds: float) -> None:

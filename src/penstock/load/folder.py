@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import logging
 import os
+from collections.abc import Callable
 from hashlib import blake2b
 from itertools import pairwise
 from pathlib import Path
@@ -13,27 +15,42 @@ import numpy.typing as npt
 
 from penstock import _native
 from penstock.codecs.table import BUILTIN, plug_ins
-from penstock.errors import StorageError
+from penstock.errors import StorageError, printable
 from penstock.load.samples import Samples, as_folder, pack_names
 from penstock.records.folder import list_folder
 from penstock.storage import make_folders, read_file, read_range, write_file
 from penstock.types import OnProgress, no_progress
+from penstock.units import left_out_text
 
-VERSION = 1
+LOG = logging.getLogger("penstock")
+VERSION = 2
 LEAST_KEPT = 1000  # images; a smaller folder is listed sooner than its listing is found
 MOST_LISTINGS = 64
 Arrays = dict[str, npt.NDArray[np.generic]]
 
 
-def open_folder(folder: str | os.PathLike[str], on_progress: OnProgress = no_progress) -> Samples:
-    """The images of a folder as samples. Lists it once; later only its folders' times are looked at."""
+def open_folder(
+    folder: str | os.PathLike[str],
+    on_progress: OnProgress = no_progress,
+    check: Callable[[Path], None] | None = None,
+) -> Samples:
+    """Open the images of a folder as samples. Lists it once; later only its folders' times are looked at.
+
+    `check` is called before a folder is listed, and raises if it is something else than images. What the listing left
+    out is logged in one line.
+    """
     place = Path(folder).absolute()
     kept = _kept_path(place)
     arrays = _read_kept(kept)
     if arrays is None or not _is_current(place, arrays):
+        if check is not None:
+            check(place)
         arrays = _list(place, on_progress)
         if len(arrays["sizes"]) >= LEAST_KEPT:
             _keep(kept, arrays)
+    left_out = dict(zip(arrays["left_out"].tolist(), arrays["left_out_counts"].tolist(), strict=True))
+    if left_out:
+        LOG.info("Loader: %s: %s", printable(str(place)), left_out_text(left_out))
     return _samples(place, arrays)
 
 
@@ -54,6 +71,8 @@ def _list(place: Path, on_progress: OnProgress) -> Arrays:
         "folders": folders,
         "folder_ends": folder_ends,
         "folder_times": listing.folder_times,
+        "left_out": np.array(list(listing.left_out), dtype=np.str_),
+        "left_out_counts": np.fromiter(listing.left_out.values(), np.int64, len(listing.left_out)),
     }
 
 

@@ -115,10 +115,11 @@ class Loader:
         self._cached_fidelity: int | None = None
         self._held: npt.NDArray[np.int64] | None = None
         selection = self._samples.select(split, subset)
+        self._samples = replace(self._samples, selection=selection)
         chosen, self._reading = as_window(window, self._samples, cache)
         self._seeking = SeekingWatch(self._samples, self._reading)
         self._order = _order_of(self._samples, selection, seed, shuffle, chosen)
-        self._samples.refuse_unloadable(self._order.selection)
+        self._samples.refuse_unloadable()
         self._as_tuple = self._checked_fields(as_tuple)
         self._next = self._beginning(0)
         self._batches(0)  # refuses ranks that would get no sample
@@ -182,7 +183,10 @@ class Loader:
 
     @property
     def dataset(self) -> Samples:
-        """What is loaded from; its `num_samples` counts all splits."""
+        """What is loaded from. Its length is the number of samples of the chosen split and subset, over all ranks.
+
+        `ids` are those samples; `num_samples` and the columns (`sizes`, `scalars`) are of all samples, by id.
+        """
         return self._samples
 
     @property

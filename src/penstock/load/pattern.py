@@ -60,7 +60,7 @@ def measure_pattern(samples: Samples, phase_seconds: float = PHASE_SECONDS) -> M
     disk = measure_disk(samples, phase_seconds)
     if disk is None:
         return None
-    return Measured(disk, choose_window(disk, float(samples.sizes.mean()), len(samples)))
+    return Measured(disk, choose_window(disk, float(samples.sizes.mean()), samples.num_samples))
 
 
 def measure_disk(samples: Samples, phase_seconds: float = PHASE_SECONDS) -> DiskRates | None:

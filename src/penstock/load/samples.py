@@ -62,12 +62,21 @@ class Samples:
     read_head: Callable[[int, int], bytes] | None = None
     """Of samples that are files: the first bytes (so many) of one by its id. None if the index has what headers say."""
 
-    def __len__(self) -> int:
-        return self.num_samples
+    selection: Ids | None = None
+    """Ids of the split and subset that a loader was asked for, ascending; None means all samples."""
 
-    def refuse_unloadable(self, selection: Ids) -> None:
-        """Say before the first batch what could not come with its turn."""
-        chosen = np.intersect1d(np.fromiter(self.unloadable, np.int64, len(self.unloadable)), selection)
+    def __len__(self) -> int:
+        """The number of samples of the chosen split and subset; `num_samples` counts all of them."""
+        return self.num_samples if self.selection is None else len(self.selection)
+
+    @property
+    def ids(self) -> Ids:
+        """Ids of the chosen samples, ascending."""
+        return np.arange(self.num_samples) if self.selection is None else self.selection
+
+    def refuse_unloadable(self) -> None:
+        """Refuse, before the first batch, chosen files that a loader cannot decode."""
+        chosen = self._chosen_unloadable()
         if len(chosen) == 0:
             return
         shown = ", ".join(repr(self.unloadable[sample]) for sample in chosen[:3].tolist())
@@ -79,6 +88,15 @@ class Samples:
             "--mix weir:fast=1`; or leave them out with `subset`",
             code=100,
         )
+
+    def _chosen_unloadable(self) -> Ids:
+        """Ids in `unloadable` that are chosen, ascending. Sorts only those: a selection may have a billion ids."""
+        unloadable = np.sort(np.fromiter(self.unloadable, np.int64, len(self.unloadable)))
+        if self.selection is None or len(unloadable) == 0:
+            return unloadable
+        places = np.searchsorted(self.selection, unloadable)
+        found = self.selection[np.minimum(places, len(self.selection) - 1)] == unloadable
+        return np.asarray(unloadable[found])
 
     @property
     def largest_read_bytes(self) -> int:

@@ -9,16 +9,25 @@ from __future__ import annotations
 
 import os
 import stat
+from collections import Counter
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from penstock.codecs.table import BUILTIN, plug_ins
 from penstock.errors import StorageError
+from penstock.storage import FolderVisits
 from penstock.types import OnProgress, no_progress
+from penstock.units import bytes_text, left_out_text
 
+NO_CLASSES = {
+    **dict.fromkeys(("leftImg8bit", "rightImg8bit", "gtFine", "gtCoarse", "gtBbox3d"), "Cityscapes"),
+    **dict.fromkeys(("JPEGImages", "SegmentationClass", "SegmentationObject"), "Pascal VOC"),
+}
+"""Folders of well-known datasets: never the names of classes."""
+MAX_FILE_BYTES = 1 << 32
+"""No image is larger: a sparse file of terabytes is not reserved memory for."""
 SPLIT_NAMES = ("train", "training", "val", "valid", "validation", "test", "testing")
 
 
@@ -36,8 +45,8 @@ class FolderListing:
     """Index into `classes`; -1 for an image that is in no class folder."""
     classes: tuple[str, ...]
     """Sorted; empty if no image is in a sub-folder."""
-    num_other_files: int
-    """Files that no codec's ending names, passed over."""
+    left_out: dict[str, int]
+    """Files that were passed over, by their ending (`.json`) or the reason."""
     times: npt.NDArray[np.int64]
     """When each file last changed, in nanoseconds."""
     folders: list[bytes]
@@ -47,12 +56,18 @@ class FolderListing:
 
 
 def list_folder(folder: str | os.PathLike[str], on_progress: OnProgress = no_progress) -> FolderListing:
-    """List a folder's images. Links are followed; hidden files and folders are passed over; nothing is opened."""
-    folders: dict[str, int] = {}
-    found, empty_folders, num_other = _walk(Path(folder), folders, on_progress)
+    """List a folder's images. Links are followed; hidden files and folders are passed over; nothing is opened.
+
+    Folders of well-known datasets that are no classes (`leftImg8bit`, `gtFine`, `JPEGImages`…) are refused.
+    """
+    walk = _Walk(on_progress)
+    walk.run(os.fspath(folder))
+    found, empty_folders, folders = walk.found, walk.barren, walk.folders
     if not found:
         raise StorageError(
-            f"the folder holds no image ({num_other} other files)" if num_other else "the folder holds no image",
+            f"the folder holds no image ({left_out_text(walk.left_out)})"
+            if walk.left_out
+            else "the folder holds no image",
             where=str(folder),
             fix=f"name a folder with files that end in {', '.join(sorted(_endings()))}",
             code=440,
@@ -65,6 +80,7 @@ def list_folder(folder: str | os.PathLike[str], on_progress: OnProgress = no_pro
     names = [part[depth] if len(part) > depth + 1 else None for part in parts]
     unfilled = {part[depth] for part in (place.split("/") for place in empty_folders) if len(part) == depth + 1}
     classes = tuple(sorted({name for name in names if name is not None} | (unfilled if any(names) else set())))
+    _refuse_known_folders(classes, folder)
     number = {name: index for index, name in enumerate(classes)}
     return FolderListing(
         keys=keys,
@@ -73,7 +89,7 @@ def list_folder(folder: str | os.PathLike[str], on_progress: OnProgress = no_pro
         splits=[part[0] if has_splits else None for part in parts],
         labels=np.array([-1 if name is None else number[name] for name in names], np.int32),
         classes=classes,
-        num_other_files=num_other,
+        left_out=dict(sorted(walk.left_out.items())),
         times=np.array([entry[2].st_mtime_ns for entry in found], np.int64),
         folders=[os.fsencode(prefix) for prefix in folders],
         folder_times=np.fromiter(folders.values(), np.int64, len(folders)),
@@ -84,43 +100,65 @@ def _endings() -> set[str]:
     return {ending for codec in (*BUILTIN, *plug_ins()) for ending in codec.extensions}
 
 
-def _walk(
-    root: Path, folders: dict[str, int], on_progress: OnProgress
-) -> tuple[list[tuple[str, str, os.stat_result]], list[str], int]:
-    """Images as (key, path, status), folders without an image of their own, and how many files were no image.
+def _refuse_known_folders(classes: tuple[str, ...], folder: str | os.PathLike[str]) -> None:
+    known = [name for name in classes if name in NO_CLASSES]
+    if known:
+        raise StorageError(
+            f"'{known[0]}' is a folder of {NO_CLASSES[known[0]]}, not a class of images",
+            where=str(folder),
+            fix=f"name the dataset's root, or one folder of images inside of '{known[0]}'",
+            code=441,
+        )
 
-    Puts every folder and its time, taken before it is listed, into `folders`.
-    """
-    found: list[tuple[str, str, os.stat_result]] = []
-    barren: list[str] = []
-    num_other = 0
-    endings = _endings()
-    # Each open folder with the real folders above it: a link back to one of them would never end.
-    waiting = [(str(root), "", frozenset({os.path.realpath(root)}))]
-    while waiting:
-        place, prefix, above = waiting.pop()
-        num_before = len(found)
-        folders[prefix] = _time(place)
-        on_progress("listing", len(found), 0)
-        for entry in _entries(place):
-            if entry.name.startswith("."):
-                continue
-            key = prefix + _utf8(entry)
-            if entry.is_dir():
-                real = os.path.realpath(entry.path)
-                if real not in above:
-                    waiting.append((entry.path, key + "/", above | {real}))
-            elif os.path.splitext(entry.name)[1].lower() in endings:  # noqa: PTH122  # a Path costs more than the rest
-                status = _status(entry)
-                if stat.S_ISREG(status.st_mode):
-                    found.append((key, entry.path, status))
-                else:  # a pipe or a device would be waited for without end
-                    num_other += 1
-            else:
-                num_other += 1
-        if prefix and len(found) == num_before:
-            barren.append(prefix.rstrip("/"))
-    return found, barren, num_other
+
+class _Walk:
+    """Everything found so far below a folder."""
+
+    def __init__(self, on_progress: OnProgress) -> None:
+        self.found: list[tuple[str, str, os.stat_result]] = []
+        """Images: key, path and status."""
+        self.barren: list[str] = []
+        """Folders without an image of their own."""
+        self.left_out: Counter[str] = Counter()
+        self.folders: dict[str, int] = {}
+        """Every folder and its time, taken before it is listed."""
+        self._endings = _endings()
+        self._on_progress = on_progress
+
+    def run(self, root: str) -> None:
+        """List everything; links are followed as `FolderVisits` allows."""
+        visits = FolderVisits(root)
+        waiting = [(root, "", visits.root)]
+        while waiting:
+            place, prefix, visit = waiting.pop()
+            num_before = len(self.found)
+            self.folders[prefix] = _time(place)
+            self._on_progress("listing", len(self.found), 0)
+            for entry in _entries(place):
+                if entry.name.startswith("."):
+                    continue
+                key = prefix + _utf8(entry)
+                if entry.is_dir():
+                    inner = visits.enter(entry, visit)
+                    if inner is not None:
+                        waiting.append((entry.path, key + "/", inner))
+                else:
+                    self._take(entry, key)
+            if prefix and len(self.found) == num_before:
+                self.barren.append(prefix.rstrip("/"))
+
+    def _take(self, entry: os.DirEntry[str], key: str) -> None:
+        ending = os.path.splitext(entry.name)[1].lower()  # noqa: PTH122  # a Path costs more than the rest
+        if ending not in self._endings:
+            self.left_out[ending or "without an ending"] += 1
+            return
+        status = _status(entry)
+        if not stat.S_ISREG(status.st_mode):  # a pipe or a device would be waited for without end
+            self.left_out[f"{ending} that are pipes or devices"] += 1
+        elif status.st_size > MAX_FILE_BYTES:
+            self.left_out[f"{ending} of more than {bytes_text(MAX_FILE_BYTES)}"] += 1
+        else:
+            self.found.append((key, entry.path, status))
 
 
 def _entries(place: str) -> list[os.DirEntry[str]]:

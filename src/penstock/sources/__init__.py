@@ -15,11 +15,12 @@ from penstock.sources.manifest import Manifest
 from penstock.sources.masks import ImagesAndMasks
 from penstock.sources.parquet import ParquetImages
 from penstock.sources.pcr import PcrRecords
-from penstock.sources.probe import Probe, probe
+from penstock.sources.probe import Probe, check_exists, probe
 from penstock.sources.source import Source
+from penstock.sources.unsupported import refuse_unsupported
 from penstock.sources.webdataset import WebDataset
 
-__all__ = ["LOOKED_FOR", "SOURCES", "open_source"]
+__all__ = ["LOOKED_FOR", "SOURCES", "check_exists", "open_source", "recognise"]
 
 
 class SourceKind(Protocol):
@@ -58,6 +59,24 @@ LOOKED_FOR = {
 }
 
 
+SAY_SO_THEMSELVES = ("dataset", "manifest")
+"""Kinds that may stand beside annotations of any layout: files that somebody wrote for a tool like this."""
+
+
+def recognise(place: Path, kind: str = "") -> SourceKind | None:
+    """The kind named, else the first that recognises the path; None if none does.
+
+    Layouts that are known and cannot be read (COCO, Pascal VOC, YOLO) are refused by name, unless a kind is given.
+    """
+    seen = probe(place)
+    if kind:
+        return next((candidate for candidate in SOURCES if candidate.kind == kind), None)
+    found = next((candidate for candidate in SOURCES if candidate.detects(seen)), None)
+    if found is None or found.kind not in SAY_SO_THEMSELVES:
+        refuse_unsupported(seen)
+    return found
+
+
 def open_source(path: str | os.PathLike[str], kind: str = "") -> Source:
     """The source at a path: of the kind named, else of the first kind that recognises it.
 
@@ -67,10 +86,9 @@ def open_source(path: str | os.PathLike[str], kind: str = "") -> Source:
     'folder'
     """
     place = Path(path)
-    seen = probe(place)
-    for candidate in SOURCES:
-        if candidate.kind == kind or (not kind and candidate.detects(seen)):
-            return candidate(place)
+    found = recognise(place, kind)
+    if found is not None:
+        return found(place)
     if kind:
         near = difflib.get_close_matches(kind, LOOKED_FOR, n=1)
         hint = f"did you mean '{near[0]}'? " if near else ""

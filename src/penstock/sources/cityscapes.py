@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from penstock.errors import SourceError
-from penstock.sources.files import FileFacts, facts_of
+from penstock.sources.files import FileFacts, by_ending, facts_of, files_beside
 from penstock.sources.probe import Probe
 from penstock.sources.source import ABSENT, FilesOnly, Layout, Places, Role, Samples
 from penstock.storage import list_tree
@@ -46,8 +46,9 @@ class Cityscapes(FilesOnly):
         """List photographs and masks."""
         import pyarrow as pa
 
-        photographs = _photographs(self.path / PHOTOGRAPHS)
+        photographs, others = _photographs(self.path / PHOTOGRAPHS)
         masks, left_out = _masks(self.path, photographs)
+        left_out += by_ending(others) + files_beside(self.path, (PHOTOGRAPHS, *ANNOTATIONS))
         keys = [f"{PHOTOGRAPHS}/{stem}_{PHOTOGRAPHS}.png" for stem in photographs]
         files = {"image": keys, **masks}
         paths = [os.path.join(self.path, name) for names in files.values() for name in names if name]  # noqa: PTH118
@@ -69,10 +70,11 @@ class Cityscapes(FilesOnly):
         return self._facts.state()
 
 
-def _photographs(folder: Path) -> list[str]:
-    """SPLIT/CITY/NAME of every photograph, sorted."""
+def _photographs(folder: Path) -> tuple[list[str], list[str]]:
+    """SPLIT/CITY/NAME of every photograph, sorted, and the other files."""
     ending = f"_{PHOTOGRAPHS}.png"
-    stems = [name.removesuffix(ending) for name in list_tree(folder).files if name.endswith(ending)]
+    files = list_tree(folder).files
+    stems = [name.removesuffix(ending) for name in files if name.endswith(ending)]
     odd = [stem for stem in stems if stem.count("/") != 2]
     if odd or not stems:
         raise SourceError(
@@ -81,7 +83,7 @@ def _photographs(folder: Path) -> list[str]:
             fix="unpack leftImg8bit_trainvaltest.zip here, as it is",
             code=630,
         )
-    return stems
+    return stems, [name for name in files if not name.endswith(ending)]
 
 
 def _masks(root: Path, photographs: list[str]) -> tuple[dict[str, list[str]], Counter[str]]:

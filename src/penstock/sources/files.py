@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from penstock.errors import SourceError
+from penstock.sources.names import ending_of
+from penstock.storage import list_tree
 from penstock.storage.refusal import refused
 
 
@@ -54,3 +58,24 @@ def facts_of(paths: Iterable[str | bytes], where: Callable[[int], str] | None = 
         sizes.append(status.st_size)
         times.append(status.st_mtime_ns)
     return FileFacts(np.array(sizes, np.int64), np.array(times, np.int64))
+
+
+def by_ending(names: Iterable[str]) -> Counter[str]:
+    """Files that a source leaves out, counted by their endings.
+
+    >>> dict(by_ending(["a/1.json", "2.JSON", "README"]))
+    {'.json': 2, 'without an ending': 1}
+    """
+    return Counter(ending_of(name) or "without an ending" for name in names)
+
+
+def files_beside(root: Path, taken: Collection[str]) -> Counter[str]:
+    """Files of a folder by ending, without those in (or named as) the entries that a source takes."""
+    try:
+        others = [entry for entry in root.iterdir() if entry.name not in taken and not entry.name.startswith(".")]
+    except OSError as error:
+        raise refused(error, "list the folder", path=root) from error
+    left_out = by_ending(entry.name for entry in others if not entry.is_dir())
+    for folder in (entry for entry in others if entry.is_dir()):
+        left_out += by_ending(list_tree(folder).files)
+    return left_out

@@ -42,8 +42,7 @@ class ImageFolder(FilesOnly):
             splits=pa.array(listing.splits, pa.string()) if has_splits else None,
             columns={"label": labels} if has_labels else {},
         )
-        left_out = {"files that are no images": listing.num_other_files} if listing.num_other_files else {}
-        return Layout({"image": Role.IMAGE}, listing.classes if has_labels else None, left_out), samples
+        return Layout({"image": Role.IMAGE}, listing.classes if has_labels else None, listing.left_out), samples
 
     def state(self) -> bytes:
         """Times of all files."""

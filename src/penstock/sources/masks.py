@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from penstock.records.folder import list_folder
-from penstock.sources.files import FileFacts, facts_of
+from penstock.sources.files import FileFacts, by_ending, facts_of, files_beside
 from penstock.sources.names import ending_of, image_endings
 from penstock.sources.probe import Probe
 from penstock.sources.source import ABSENT, FilesOnly, Layout, Places, Role, Samples
@@ -48,14 +48,15 @@ class ImagesAndMasks(FilesOnly):
         self._facts = [FileFacts(images.sizes, images.times)]
         files = list(images.paths)
         places = {"image": Places(np.arange(count, dtype=np.int32), np.zeros(count, np.int64), images.sizes)}
-        roles, left_out = {"image": Role.IMAGE}, Counter[str]()
+        roles = {"image": Role.IMAGE}
+        left_out = Counter(images.left_out) + files_beside(self.path, (IMAGES, *BESIDE))
         row = {_stem(key): number for number, key in enumerate(images.keys)}
         for folder, (field, role) in BESIDE.items():
             if (self.path / folder).is_dir():
-                found, num_lost = self._find(folder, row)
+                found, lost = self._find(folder, row)
                 places[field] = self._place(found, count, files)
                 roles[field] = role
-                left_out.update({f"{folder} without an image": num_lost} if num_lost else {})
+                left_out += lost
         samples = Samples(
             keys=pa.array([f"{IMAGES}/{key}" for key in images.keys], pa.string()),
             places=places,
@@ -71,13 +72,15 @@ class ImagesAndMasks(FilesOnly):
             self.samples()
         return b"".join(facts.state() for facts in self._facts)
 
-    def _find(self, folder: str, row: dict[str, int]) -> tuple[dict[int, str], int]:
-        """The file of every image that has one in this folder, and how many files have no image."""
+    def _find(self, folder: str, row: dict[str, int]) -> tuple[dict[int, str], Counter[str]]:
+        """The file of every image that has one in this folder, and what else is there."""
         tree = list_tree(self.path / folder)
         endings = image_endings()
         files = [name for name in tree.files if ending_of(name) in endings]
         found = {row[_stem(name)]: tree.path(name) for name in files if _stem(name) in row}
-        return found, len(files) - len(found)
+        lost = by_ending(name for name in tree.files if ending_of(name) not in endings)
+        lost[f"{folder} without an image"] = len(files) - len(found)
+        return found, lost
 
     def _place(self, found: dict[int, str], count: int, files: list[bytes]) -> Places:
         rows = np.fromiter(found, np.int64, len(found))

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from penstock.errors import SourceError
 from penstock.sources.assemble import assemble
-from penstock.sources.files import FileFacts, facts_of
+from penstock.sources.files import FileFacts, by_ending, facts_of
 from penstock.sources.names import role_of, split_of
 from penstock.sources.parquet_schema import (
     ImageColumn,
@@ -58,7 +58,7 @@ class ParquetImages:
     @classmethod
     def detects(cls, probe: Probe) -> bool:
         """Whether there are Parquet files."""
-        return probe.has(".parquet")
+        return probe.is_made_of(".parquet")
 
     def samples(self) -> tuple[Layout, Samples]:
         """Read every column but the images' bytes."""
@@ -100,13 +100,14 @@ class _Table:
     facts: FileFacts
     images: dict[str, ImageColumn]
     """By field; `image` first."""
+    left_out: Counter[str]
+    """Files beside them, by ending."""
 
     @classmethod
     def of(cls, path: Path) -> _Table:
-        names = [path.name]
-        root = path.parent
-        if path.is_dir():
-            root, names = path, [name for name in list_tree(path).files if name.lower().endswith(".parquet")]
+        root, found = (path, list_tree(path).files) if path.is_dir() else (path.parent, [path.name])
+        names = [name for name in found if name.lower().endswith(".parquet") or not path.is_dir()]
+        left_out = by_ending(set(found) - set(names))
         if not names:
             raise SourceError(
                 "there is no Parquet file here", where=str(path), fix="name one or a folder of them", code=640
@@ -122,7 +123,7 @@ class _Table:
                     fix="build them as datasets of their own, or write them with one schema",
                     code=640,
                 )
-        return cls(files, names, paths, facts, find_images(files, str(path)))
+        return cls(files, names, paths, facts, find_images(files, str(path)), left_out)
 
     @property
     def schema(self) -> pa.Schema:
@@ -184,7 +185,7 @@ class _Table:
         read = [read_columns(file, wanted, path) for file, path in zip(self.files, self.paths, strict=True)]
         table = pa.concat_tables(read)
         columns: dict[str, pa.Array] = {}
-        left_out: Counter[str] = Counter()
+        left_out = Counter(self.left_out)
         label, classes = self._label(wanted)
         while any(pa.types.is_struct(field.type) for field in table.schema):
             table = table.flatten()

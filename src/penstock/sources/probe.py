@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
+from penstock.sources.names import image_endings
 from penstock.storage.refusal import refused
 
 MAX_ENTRIES = 1000  # a folder of a million images is not listed to find out that it holds images
 MAX_FOLDERS = 20
+MAX_LEVELS = 4  # ROOT/train/class/image.jpg
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +32,35 @@ class Probe:
         return any(name.lower().endswith(endings) for name in (*self.top, *self.below))
 
     def named(self, *names: str) -> bool:
-        """Whether all of these stand directly in the folder."""
-        return all(name in self.top for name in names)
+        """Whether all of these stand directly in the folder, however many entries it has."""
+        is_cut = len(self.top) >= MAX_ENTRIES
+        return all(name in self.top or (is_cut and (self.path / name).exists()) for name in names)
+
+    def holds(self, *names: str) -> bool:
+        """Whether all of these are folders directly in the folder."""
+        return self.is_folder and all((self.path / name).is_dir() for name in names)
+
+    def is_made_of(self, *endings: str) -> bool:
+        """Whether the path is mainly files of these endings: a few of them beside a tree of images do not count."""
+        if not self.is_folder or not self.has(*endings):
+            return self.has(*endings)
+        names = list(_names_below(self.path))
+        num_files = sum(name.lower().endswith(endings) for name in names)
+        images = tuple(image_endings())
+        return num_files > 0 and num_files >= sum(name.lower().endswith(images) for name in names)
+
+    def files_in(self, folder: str = "") -> tuple[str, ...]:
+        """Names of files in a sub-folder and the folders below it, the first ones if there are many."""
+        place = self.path / folder
+        return tuple(_names_below(place)) if self.is_folder and place.is_dir() else ()
+
+
+def check_exists(path: Path) -> None:
+    """Refuse a path that leads nowhere."""
+    try:
+        path.stat()
+    except OSError as error:
+        raise refused(error, "look at the source", path=path) from error
 
 
 def probe(path: Path) -> Probe:
@@ -45,6 +75,21 @@ def probe(path: Path) -> Probe:
     except OSError as error:
         raise refused(error, "look at the source", path=path) from error
     return Probe(path, True, frozenset(top), frozenset(below))
+
+
+def _names_below(root: Path) -> Iterator[str]:
+    """Names of files, level by level, in the first folders of each level; what cannot be listed is passed over."""
+    level = [root]
+    for _ in range(MAX_LEVELS):
+        deeper: list[Path] = []
+        for folder in level[:MAX_FOLDERS]:
+            try:
+                entries = _names(folder)
+            except OSError:
+                continue
+            yield from (name for name, is_folder in entries.items() if not is_folder)
+            deeper += [folder / name for name, is_folder in sorted(entries.items()) if is_folder]
+        level = deeper
 
 
 def _names(folder: Path) -> dict[str, bool]:

@@ -26,9 +26,9 @@ from typing import TYPE_CHECKING, NoReturn
 import numpy as np
 
 from penstock.errors import SourceError
-from penstock.sources.assemble import assemble, read_classes
+from penstock.sources.assemble import CLASSES, assemble, read_classes
 from penstock.sources.columns import ColumnBuilder
-from penstock.sources.files import FileFacts, facts_of
+from penstock.sources.files import FileFacts, by_ending, facts_of
 from penstock.sources.names import field_name, image_endings, role_of, split_of
 from penstock.sources.probe import Probe
 from penstock.sources.source import ABSENT, FilesOnly, Layout, Places, Samples
@@ -59,7 +59,7 @@ class WebDataset(FilesOnly):
     @classmethod
     def detects(cls, probe: Probe) -> bool:
         """Whether there are tars, compressed ones included, which are then refused by name."""
-        return probe.has(".tar", *(ending for ending in COMPRESSED))
+        return probe.is_made_of(".tar", *COMPRESSED)
 
     def samples(self) -> tuple[Layout, Samples]:
         """Read the headers of all shards, and the small members."""
@@ -83,6 +83,7 @@ class WebDataset(FilesOnly):
 class _Shards:
     root: str
     names: list[str]
+    left_out: Counter[str] = field(default_factory=Counter)
 
     def path(self, name: str) -> str:
         return os.path.join(self.root, name)  # noqa: PTH118
@@ -104,7 +105,8 @@ def _find_shards(path: Path) -> _Shards:
     tars = [name for name in shards.names if name.lower().endswith(".tar") or not path.is_dir()]
     if not tars:
         raise SourceError("there is no tar here", where=str(path), fix="name a .tar file or a folder of them", code=611)
-    return _Shards(shards.root, tars)
+    others = [name for name in shards.names if not name.lower().endswith(".tar") and name != CLASSES]
+    return _Shards(shards.root, tars, by_ending(others) if path.is_dir() else Counter())
 
 
 @dataclass(slots=True)
@@ -128,7 +130,7 @@ class _Scan:
         self._shard_of = array("i")
         self._images: dict[str, _ImageMembers] = {}
         self._columns = ColumnBuilder(self._where)
-        self._left_out: Counter[str] = Counter()
+        self._left_out: Counter[str] = Counter(shards.left_out)
 
     def read_shard(self, index: int) -> None:
         """One tar from its beginning to its end."""

@@ -125,3 +125,20 @@ def test_a_damaged_image_is_named_with_the_way_to_leave_it_out(
     assert "or leave such images out: --on-error skip --force" in told
     _, told = call(capsys, *words, "--on-error", "skip", "--force")
     assert "1 sample left out" in told
+
+
+def test_a_missing_source_is_said_before_a_missing_option(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, err = call(capsys, "build", tmp_path / "nowhere", tmp_path / "out.pen", status=1)
+
+    assert "nowhere" in err
+    assert "no format was chosen" not in err
+
+
+def test_files_left_out_are_named_by_ending(photos: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.copytree(photos, tmp_path / "photos")
+    for name in ("a.json", "b.json", "notes.txt"):
+        (tmp_path / "photos" / name).write_text("x")
+
+    _, err = call(capsys, "build", tmp_path / "photos", tmp_path / "out.pen", "--format", "png", "--dry-run")
+
+    assert "left out: 2 .json, 1 .txt\n" in err

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from penstock import ArgumentError, Loader
+from penstock.errors import SourceError
 from penstock.load import folder as listing
 from tests.unit.load.conftest import COUNT
 
@@ -87,6 +88,78 @@ def test_splits_are_chosen_by_name(copy: Path, tmp_path: Path) -> None:
         assert sorted(batch["id"].tolist()) == list(range(COUNT, 2 * COUNT))
     with pytest.raises(ArgumentError, match="no split 'test'"):
         Loader(root, split="test")
+
+
+def test_the_length_of_the_dataset_is_that_of_the_split(copy: Path, tmp_path: Path) -> None:
+    root = tmp_path / "split"
+    for name in ("train", "val"):
+        shutil.copytree(copy, root / name)
+
+    with Loader(root, split="val") as loader:
+        assert (len(loader.dataset), loader.dataset.num_samples) == (COUNT, 2 * COUNT)
+        assert loader.dataset.ids.tolist() == list(range(COUNT, 2 * COUNT))
+    with Loader(root, split="val", subset=slice(0, 7)) as loader:
+        assert len(loader.dataset) == 7
+    with Loader(root) as loader:
+        assert len(loader.dataset) == 2 * COUNT
+
+
+def test_chosen_files_that_only_python_decodes_are_refused_and_others_are_not(copy: Path) -> None:
+    (copy / "class2" / "scan.tif").write_bytes(b"II*\0")
+    samples = listing.open_folder(copy)
+    (scan,) = samples.unloadable
+
+    with pytest.raises(ArgumentError, match="a file is decoded in Python"):
+        Loader(copy)
+    with pytest.raises(ArgumentError, match=r"scan\.tif"):
+        Loader(copy, subset=[0, scan])
+    with Loader(copy, subset=[number for number in range(samples.num_samples) if number != scan]) as loader:
+        assert len(loader.dataset) == COUNT
+    with Loader(copy, subset=[0, 1]) as loader:
+        assert len(loader.dataset) == 2
+
+
+OTHER_SOURCES = {
+    "cityscapes": ("leftImg8bit/train/x/x_leftImg8bit.png", "gtFine/train/x/x_gtFine_labelIds.png"),
+    "masks": ("images/1.png", "masks/1.png"),
+    "manifest": ("metadata.csv", "1.png"),
+    "webdataset": ("train-0000.tar", "train-0001.tar"),
+    "parquet": ("data/train-00000-of-00001.parquet",),
+    "pcr": ("PCR_index.pb", "PCR_0.pcr"),
+}
+
+
+@pytest.mark.parametrize("kind", OTHER_SOURCES)
+def test_a_source_for_build_is_refused_with_the_command_that_builds_it(tmp_path: Path, kind: str) -> None:
+    root = tmp_path / "my data"
+    for name in OTHER_SOURCES[kind]:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_bytes(b"x")
+
+    with pytest.raises(SourceError, match=f"recognised as '{kind}'") as caught:
+        Loader(root)
+
+    assert f"`penstock build '{root}' 'my data.pen' --format jpeg`" in caught.value.fix
+
+
+def test_a_tree_of_coco_is_refused_by_name(tmp_path: Path) -> None:
+    for name in ("annotations/instances_train2017.json", "train2017/1.jpg"):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_bytes(b"{}")
+
+    with pytest.raises(SourceError, match="this is a COCO dataset"):
+        Loader(tmp_path)
+
+
+def test_files_left_out_are_logged_by_ending_every_time(copy: Path, caplog: pytest.LogCaptureFixture) -> None:
+    for name in ("a.json", "class1/b.json", "notes.txt"):
+        (copy / name).write_text("x")
+
+    for _ in range(2):  # listed, then from the listing that was kept
+        caplog.clear()
+        with caplog.at_level("INFO", "penstock"):
+            listing.open_folder(copy)
+        assert [record.getMessage() for record in caplog.records] == [f"Loader: {copy}: left out: 2 .json, 1 .txt"]
 
 
 @pytest.mark.parametrize("name", ["cache", "decode", "channels", "layout", "verify", "on_error"])

@@ -26,7 +26,7 @@ def test_sub_folders_are_classes_numbered_by_their_sorted_names(tmp_path: Path) 
     assert listing.classes == ("bird", "cat", "dog")
     assert listing.labels.tolist() == [1, 1, 2]
     assert listing.sizes.tolist() == [len(key) for key in listing.keys]
-    assert listing.num_other_files == 1
+    assert listing.left_out == {".txt": 1}
     assert listing.splits == [None, None, None]
 
 
@@ -97,3 +97,38 @@ def test_what_cannot_be_listed_is_named(tmp_path: Path, make: object, what: str)
 def test_a_missing_folder_is_named(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match="could not list"):
         list_folder(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize("name", ["leftImg8bit", "gtFine", "JPEGImages"])
+def test_folders_of_well_known_datasets_are_never_classes(tmp_path: Path, name: str) -> None:
+    touch(tmp_path, f"{name}/train/aachen/1.png", "other/2.png")
+
+    with pytest.raises(StorageError, match=f"'{name}' is a folder of .*, not a class"):
+        list_folder(tmp_path)
+
+
+def test_a_sparse_file_of_a_terabyte_is_left_out(tmp_path: Path) -> None:
+    touch(tmp_path, "1.png", "huge.png")
+    os.truncate(tmp_path / "huge.png", 1 << 40)
+
+    listing = list_folder(tmp_path)
+
+    assert listing.keys == ["1.png"]
+    assert listing.left_out == {".png of more than 4.0 GiB": 1}
+
+
+def test_links_that_branch_are_refused(tmp_path: Path) -> None:
+    branch(tmp_path, 16)
+
+    with pytest.raises(StorageError, match="links lead to one folder in more than 64 ways"):
+        list_folder(tmp_path / "d0")
+
+
+def branch(root: Path, depth: int) -> None:
+    """Folders with two links each to the next: 2^depth paths to one file."""
+    for number in range(depth):
+        (root / f"d{number}").mkdir()
+        if number:
+            for name in ("a", "b"):
+                (root / f"d{number - 1}" / name).symlink_to(root / f"d{number}")
+    touch(root, f"d{depth - 1}/x.png")

@@ -49,7 +49,7 @@ def test_an_unknown_kind_says_which_there_are(tmp_path: Path) -> None:
     assert "folder" in caught.value.fix
 
 
-def test_files_that_are_no_images_are_counted(tmp_path: Path) -> None:
-    layout, _ = open_source(write(tmp_path, "a.png", "notes.txt", "b/list.csv")).samples()
+def test_files_that_are_no_images_are_counted_by_ending(tmp_path: Path) -> None:
+    layout, _ = open_source(write(tmp_path, "a.png", "notes.txt", "b/list.csv", "b/c.TXT", "LICENSE")).samples()
 
-    assert dict(layout.left_out) == {"files that are no images": 2}
+    assert dict(layout.left_out) == {".csv": 1, ".txt": 2, "without an ending": 1}

@@ -24,14 +24,23 @@ def put(root: Path, *names: str) -> Path:
 def test_a_mask_has_the_name_of_its_image_whatever_the_ending(tmp_path: Path) -> None:
     images = ("images/train/cat/1.jpg", "images/val/dog/2.png")
     source = ImagesAndMasks(
-        put(tmp_path, *images, "masks/train/cat/1.PNG", "masks/val/dog/3.png", "depth/val/dog/2.tif")
+        put(
+            tmp_path,
+            *images,
+            "masks/train/cat/1.PNG",
+            "masks/val/dog/3.png",
+            "masks/val/dog/3.json",
+            "depth/val/dog/2.tif",
+            "README.md",
+            "extra/polygons.json",
+        )
     )
 
     layout, samples = source.samples()
 
     assert layout.roles == {"image": Role.IMAGE, "mask": Role.MASK, "depth": Role.DEPTH}
     assert layout.classes == ("cat", "dog")
-    assert dict(layout.left_out) == {"masks without an image": 1}
+    assert dict(layout.left_out) == {"masks without an image": 1, ".md": 1, ".json": 2}
     assert samples.keys.to_pylist() == list(images)
     assert bytes_of(source, samples, "mask") == [b"masks/train/cat/1.PNG", None]
     assert bytes_of(source, samples, "depth") == [None, b"depth/val/dog/2.tif"]
