@@ -58,8 +58,8 @@ def _measured(decision: Decision, result: AutoResult, problem: Problem) -> Secti
         (
             Figure(bars(groups, "images per second"), "Predicted before it was measured, and measured."),
             Figure(
-                triangle(shapes, ("goodput", "processor", "disk")),
-                "How busy processor and disk were; goodput is the rate, as a share of the better one.",
+                triangle(shapes, ("rate", "processor", "disk")),
+                "How busy processor and disk were; rate is images per second, as a share of the better one.",
             ),
         ),
     )

@@ -55,7 +55,11 @@ class Diagnosis:
 
     @property
     def triangle(self) -> tuple[float, float, float]:
-        """Liquid's: goodput (the share of the time in which the model works), processor, disk; 0 where unknown."""
+        """Liquid's: goodput, processor, disk; 0 where unknown.
+
+        Goodput is the rate divided by the rate with data resident in memory, which is estimated from the steps: without
+        waiting, a run of `wait + step` seconds would take `step` seconds.
+        """
         return 1 - self.stall_share, self.cpu_share, min(1.0, self.disk_share or 0.0)
 
     def as_dict(self) -> dict[str, Json]:

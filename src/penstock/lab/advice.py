@@ -12,6 +12,7 @@ from penstock.lab.statistics import Estimate
 from penstock.units import bytes_text
 
 LITTLE_STALL = 0.05
+LITTLE_GAIN = 0.05
 TOLERABLE = 0.01
 """Accuracy that a smaller variant may cost: one point."""
 
@@ -30,6 +31,8 @@ class Situation:
     """Bytes of the data in each variant; `source` is as it is."""
     losses: Mapping[str, Estimate] = field(default_factory=dict)
     """Accuracy of each variant minus the source's, as a share."""
+    cpu_gains: Mapping[str, float] = field(default_factory=dict)
+    """How many times as fast each variant was than the source, measured where only the cores limit."""
     storage_limit_bytes: int | None = None
     best_in_time: str = ""
     """The variant that reached most within a budget of time, if one was measured."""
@@ -51,12 +54,21 @@ def flow_chart(situation: Situation) -> tuple[str, ...]:
         ]
     elif situation.bottleneck == "cpu":
         said = [
-            "Smaller files will not help while the cores are busy decoding: take a format that decodes faster, decode "
-            "less (regions), or add cores; then look at the bottleneck again."
+            "The cores limit: use a format that decodes faster, decode less (regions, a lower JPEG quality), or add "
+            f"cores; then look at the bottleneck again.{_faster(situation)}"
         ]
     else:
         said = [*_memory(situation), "Then look at the bottleneck again (`penstock doctor`): it may have moved."]
     return (*said, *_storage(situation), *_time(situation))
+
+
+def _faster(situation: Situation) -> str:
+    """Variants that were measured to spare the cores, the fastest first."""
+    gains = sorted(situation.cpu_gains.items(), key=lambda item: -item[1])
+    told = ", ".join(
+        f"{name} is {gain:.2f} times as fast as the source" for name, gain in gains if gain > 1 + LITTLE_GAIN
+    )
+    return f" From memory {told}; `penstock lab run dropin` says what it costs in accuracy." if told else ""
 
 
 def _memory(situation: Situation) -> list[str]:

@@ -18,7 +18,10 @@ def make_doctor_page(
     gpu = f"GPUs were {found.gpu_share:.0%} busy." if found.gpu_share is not None else "No GPU was seen."
     disk = "" if found.disk_share is not None else " How fast the disk could be is not known: its corner stays at 0."
     drawing = triangle([("this run", found.triangle)], CORNERS)
-    caption = "Goodput is the share of the time in which the model works. A good loader fills that corner." + disk
+    caption = (
+        "Goodput is the rate as a share of what it would be with data resident in memory, estimated from the time of "
+        "the steps. A good loader fills that corner." + disk
+    )
     sections = [Section("Where it waits", (*found.advice, gpu), (Figure(drawing, caption),))]
     if bought is not None:
         groups = [

@@ -12,12 +12,6 @@ from penstock.report import Figure, Section
 from penstock.report.charts import Series, bars, lines
 from penstock.units import bytes_text
 
-
-def agrees(*, is_so: bool, claim: str) -> str:
-    """Whether a published claim was found here too, as a sentence."""
-    return f"As published: {claim}." if is_so else f"Disagrees with what was published, that {claim}."
-
-
 VALIDATED_ON = "Validation is on the images as they were, whatever the model was trained on."
 
 

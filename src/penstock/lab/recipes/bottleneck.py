@@ -11,14 +11,15 @@ from penstock.lab.draw import table_of
 from penstock.lab.lines import Line, measured
 from penstock.lab.model import CLOSE, who_limits
 from penstock.lab.recipe import Cell, DataFacts, Findings
-from penstock.lab.recipes.accuracy import agrees
 from penstock.lab.recipes.dropin import sizes_of
 from penstock.lab.recipes.holding import TrainingRecipe, disk_limits
-from penstock.lab.statistics import Estimate, estimate
+from penstock.lab.statistics import Estimate, estimate, paired_ratio
+from penstock.lab.verdict import judge_above, judge_all, judge_below, verdict_sentence
 from penstock.lab.work import SOURCE
 from penstock.limits import NO_LIMITS
 from penstock.report import Figure, Section
 from penstock.report.charts import bars
+from penstock.units import count_text
 
 MEMORY, SYNTHETIC = "memory", "synthetic"
 COLUMNS = ("model", "format", "threads", "disk", "from disk/s", "from memory/s", "synthetic/s", "waiting", "who limits")
@@ -78,13 +79,15 @@ class Bottleneck(TrainingRecipe):
         found = measured(lines, "train")
         rates, stalls = _by_place(found, "images_per_second"), _by_place(found, "stall_share")
         limits: dict[str, str] = {}
+        places: dict[str, Place] = {}
         rows = []
         for place, read in rates.items():
             if place.storage in (MEMORY, SYNTHETIC):
                 continue
             cached, free = rates[place._replace(storage=MEMORY)].mean, _synthetic(rates, place.model)
             who = who_limits(read.mean, cached, free)
-            limits[f"{place.model}, {place.variant}, {place.threads} threads, {place.storage}"] = who
+            name = f"{place.model}, {place.variant}, {count_text(place.threads, 'thread')}, {place.storage}"
+            limits[name], places[name] = who, place
             told = (f"{rate:,.0f}" for rate in (read.mean, cached, free))
             rows.append(
                 (place.model, place.variant, place.threads, place.storage, *told, f"{stalls[place].mean:.0%}", who)
@@ -101,11 +104,16 @@ class Bottleneck(TrainingRecipe):
             "to memory is preparation, from memory to disk is fetching. Where the model runs on the processor, what it "
             "loses to preparation on the same cores counts as preparation."
         )
-        table = Section("Who limits", (note, *_of_models(rates)), (), table_of(COLUMNS, rows))
+        table = Section("Who limits", (note, *_of_models(found, rates)), (), table_of(COLUMNS, rows))
         sections = [_figure(model, rates) for model in dict.fromkeys(place.model for place in rates)]
         named = {"disk": "disk", "preparation": "cpu", "model": "compute"}[limits[first]]
-        return Findings(answer, (table, *sections), flow_chart(Situation(bottleneck=named, sizes=sizes_of(lines),
-                        stall_share=0.0 if named == "compute" else None)), {"limits": dict(limits)})  # fmt: skip
+        situation = Situation(
+            bottleneck=named,
+            sizes=sizes_of(lines),
+            stall_share=0.0 if named == "compute" else None,
+            cpu_gains=_gains_from_memory(rates, places[first]),
+        )
+        return Findings(answer, (table, *sections), flow_chart(situation), {"limits": dict(limits)})
 
     def _cell(self, data: DataFacts, seed: int, place: Place) -> Cell:
         is_disk = place.storage not in (MEMORY, SYNTHETIC)
@@ -133,28 +141,54 @@ def _synthetic(rates: Rates, model: str) -> float:
     return next(value.mean for place, value in rates.items() if place[:2] == (model, SYNTHETIC))
 
 
-def _of_models(rates: Rates) -> tuple[str, ...]:
+def _of_models(found: Sequence[Line], rates: Rates) -> tuple[str, ...]:
     """Whether the model decides who limits when nothing waits for the disk; nothing of one model alone."""
     models = sorted({place.model for place in rates}, key=lambda model: _synthetic(rates, model))
     if len(models) < 2:
         return ()
     heavy, light = models[0], models[-1]
-    reached = {
-        model: max(value.mean for place, value in rates.items() if place[:2] == (model, MEMORY))
-        / _synthetic(rates, model)
-        for model in (heavy, light)
-    }
-    claim = "with all data in memory a light model waits for preparation, and a heavy one does not"
-    told = (
-        f"From memory {light} reaches {reached[light]:.0%} of its rate without loading, {heavy} {reached[heavy]:.0%}."
+    reached = {model: _from_memory(found, rates, model) for model in (light, heavy)}
+    claim = (
+        f"with all data in memory a light model waits for preparation (below {CLOSE:.0%} of its rate without loading), "
+        "and a heavy one does not"
     )
-    return (agrees(is_so=reached[light] < CLOSE <= reached[heavy], claim=claim), told)
+    told = ", ".join(
+        f"{model} {value.mean:.0%}, {value.low:.0%} to {value.high:.0%}" for model, value in reached.items()
+    )
+    verdict = judge_all((judge_below(reached[light], CLOSE), judge_above(reached[heavy], CLOSE)))
+    return (verdict_sentence(verdict, claim, f"from memory {told}"),)
+
+
+def _from_memory(found: Sequence[Line], rates: Rates, model: str) -> Estimate:
+    """The best rate from memory as a share of the rate without loading, seed by seed."""
+    best = max((place for place in rates if place[:2] == (model, MEMORY)), key=lambda place: rates[place].mean)
+    free = next(place for place in rates if place[:2] == (model, SYNTHETIC))
+    seeds = [
+        {line.seed: line.number("images_per_second") for line in found if _place(line) == place}
+        for place in (best, free)
+    ]
+    share = paired_ratio(*seeds)
+    assert share is not None  # the seeds are the same
+    return share
+
+
+def _gains_from_memory(rates: Rates, place: Place) -> dict[str, float]:
+    """How many times as fast each other variant trains from memory, where the disk plays no part."""
+    source = rates[place._replace(storage=MEMORY, variant=SOURCE)].mean
+    return {
+        other.variant: value.mean / source
+        for other, value in rates.items()
+        if other == place._replace(storage=MEMORY, variant=other.variant) and other.variant != SOURCE
+    }
+
+
+def _place(line: Line) -> Place:
+    told = {name: line.setting(name) for name in Place._fields}
+    return Place(str(told["model"]), str(told["storage"]), str(told["variant"]), int(str(told["threads"])))
 
 
 def _by_place(found: Sequence[Line], measure: str) -> dict[Place, Estimate]:
     groups: dict[Place, list[float]] = {}
     for line in found:
-        told = {name: line.setting(name) for name in Place._fields}
-        place = Place(str(told["model"]), str(told["storage"]), str(told["variant"]), int(str(told["threads"])))
-        groups.setdefault(place, []).append(line.number(measure))
+        groups.setdefault(_place(line), []).append(line.number(measure))
     return {place: estimate(values) for place, values in groups.items()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -83,7 +83,7 @@ class Codecs(Recipe):
             )
             for name in size
         ]
-        quickest = min((name for name in decode if name != "raw"), key=lambda name: decode[name], default="")
+        quickest = min(decode, key=lambda name: decode[name])
         smallest = min(lossless or size, key=lambda name: size[name])
         marks = [Mark(name, size[name], max(decode[name], 1e-4)) for name in size if name not in untrained]
         sentences = (
@@ -96,8 +96,7 @@ class Codecs(Recipe):
         )
         columns = ("format", "lossless", "bytes", "encode ms", "decode ms", "MS-SSIM")
         return Findings(
-            f"{quickest} decodes quickest ({decode[quickest]:.3f} ms an image); of those that lose nothing, "
-            f"{smallest} is smallest.",
+            _answer(decode, smallest),
             (Section("Formats", sentences, (drawing,), table_of(columns, rows)),),
             values={
                 "quickest": quickest,
@@ -106,3 +105,12 @@ class Codecs(Recipe):
                 "bytes": dict(size),
             },
         )
+
+
+def _answer(decode: Mapping[str, float], smallest: str) -> str:
+    """Who decodes quickest, and who of those that compress if that is `raw`; and who is smallest."""
+    ordered = sorted(decode, key=lambda name: decode[name])
+    told = f"{ordered[0]} decodes quickest ({decode[ordered[0]]:.3f} ms an image)"
+    if ordered[0] == "raw" and len(ordered) > 1:
+        told += f", {ordered[1]} quickest of those that compress ({decode[ordered[1]]:.3f} ms)"
+    return f"{told}; of those that lose nothing, {smallest} is smallest."

@@ -9,12 +9,13 @@ from typing import ClassVar
 
 from penstock.documents import Json
 from penstock.lab.advice import TOLERABLE, Situation, flow_chart
-from penstock.lab.draw import estimates, of_setting, table_of
+from penstock.lab.draw import by_seed, estimates, of_setting, table_of
 from penstock.lab.lines import Line, measured
 from penstock.lab.recipe import Cell, DataFacts, Findings, wrong_setting
-from penstock.lab.recipes.accuracy import VALIDATED_ON, accuracy_bars, agrees, curves, losses
-from penstock.lab.recipes.holding import TrainingRecipe, disk_limits
-from penstock.lab.statistics import Estimate
+from penstock.lab.recipes.accuracy import VALIDATED_ON, accuracy_bars, curves, losses
+from penstock.lab.recipes.holding import TrainingRecipe, bottleneck_of, disk_limits
+from penstock.lab.statistics import Estimate, paired_ratio
+from penstock.lab.verdict import Verdict, judge_above, judge_all, judge_any, points_text, verdict_sentence
 from penstock.report import Figure, Section
 from penstock.units import bytes_text
 
@@ -73,9 +74,10 @@ class Fidelity(TrainingRecipe):
         harmless = [way for way in fixed if changes[way].mean > -TOLERABLE]
         best = min(harmless, key=lambda way: read[way], default=FULL)
         rows = [
-            (way, bytes_text(round(read[way])), f"{seconds[way]:.2f}", f"{value.mean * 100:.1f}", _points(changes, way))
+            (way, bytes_text(round(read[way])), f"{seconds[way]:.2f}", f"{value.mean * 100:.1f}",
+             points_text(changes[way]) if way in changes else "")
             for way, value in reached.items()
-        ]
+        ]  # fmt: skip
         section = Section(
             "Scans",
             (
@@ -83,24 +85,25 @@ class Fidelity(TrainingRecipe):
                 f"Rising: {_name(self.scans[0])} for three quarters of the epochs, then all. Tuned: after each epoch "
                 "the fewest scans whose gradient points as that of all scans does (cosine of at least 0.8); the time "
                 "of these looks is not counted.",
-                agrees(
-                    is_so=best != FULL and seconds[FULL] / seconds[best] >= FASTER,
-                    claim="few scans train to the same accuracy about twice as fast where the disk limits",
-                ),
+                *_agreements(groups, fixed, changes),
             ),
             (
                 Figure(accuracy_bars(found, "way"), "Best accuracy; whiskers: 95 % interval over seeds."),
                 Figure(curves(found, "way", seconds), f"Accuracy over time on a disk of {self.disk}."),
             ),
-            table_of(("read", "bytes per epoch", "epoch seconds", "accuracy %", "difference, points"), rows),
+            table_of(("read", "bytes per epoch", "epoch seconds", "accuracy %", "difference to all scans"), rows),
         )
         if best == FULL:
             answer = "All scans are needed: fewer cost more than a point of accuracy."
         else:
             faster = seconds[FULL] / seconds[best]
-            answer = f"Enough: {best}, {changes[best].mean * 100:+.1f} points, and epochs {faster:.2f} times as fast."
+            sure = judge_above(changes[best], -TOLERABLE) is Verdict.SHOWN
+            answer = f"{'Enough' if sure else 'Perhaps enough'}: {best} ({points_text(changes[best])}), and epochs "
+            answer += f"{faster:.2f} times as fast."
+            if not sure:
+                answer += " These repeats cannot exclude a loss of more than a point."
         sizes = {way: round(value) for way, value in read.items() if way not in (RISING, TUNED)}
-        situation = Situation(sizes=sizes, losses=changes, bottleneck="disk")
+        situation = Situation(sizes=sizes, losses=changes, bottleneck=bottleneck_of(groups[FULL], self.disk))
         return Findings(answer, (section,), flow_chart(situation), {"best": best, "seconds": dict(seconds)})
 
 
@@ -108,5 +111,24 @@ def _name(count: int) -> str:
     return f"{count} scan{'s' * (count != 1)}"
 
 
-def _points(changes: Mapping[str, Estimate], way: str) -> str:
-    return f"{changes[way].mean * 100:+.1f}" if way in changes else ""
+def _agreements(
+    groups: Mapping[str, Sequence[Line]], fixed: Sequence[str], changes: Mapping[str, Estimate]
+) -> tuple[str, ...]:
+    """Whether few scans are fast and harmless, and whether the scans that gradients choose are harmless."""
+    full = by_seed(groups[FULL], "epoch_seconds")
+    gains = {way: paired_ratio(full, by_seed(groups[way], "epoch_seconds")) for way in fixed}
+    few = judge_any(
+        judge_all((judge_above(changes[way], -TOLERABLE), judge_above(gains[way], FASTER))) for way in fixed
+    )
+    points = f"{TOLERABLE * 100:.0f} point"
+    said = [
+        verdict_sentence(
+            few,
+            f"some fixed number of scans costs at most {points} and trains at least {FASTER:g} times as fast",
+            "; ".join(f"{way}: {points_text(changes[way])}" for way in fixed),
+        )
+    ]
+    if TUNED in changes:
+        claim = f"the scans that gradients choose cost at most {points} of accuracy"
+        said.append(verdict_sentence(judge_above(changes[TUNED], -TOLERABLE), claim, points_text(changes[TUNED])))
+    return tuple(said)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
+from penstock.doctor.diagnosis import BUSY
 from penstock.documents import Json
 from penstock.errors import ArgumentError
+from penstock.lab.advice import LITTLE_STALL
+from penstock.lab.lines import Line
 from penstock.lab.recipe import Cell, DataFacts, Recipe, wrong_setting
 from penstock.lab.work import SOURCE
 from penstock.limits import NO_LIMITS, Limits, parse_limits
@@ -18,6 +23,26 @@ CHOICES = {"amp": (AUTO, "yes", "no"), "crop": ("plain", "resized", "stretch"), 
 def disk_limits(text: str) -> Limits:
     """`100MB/s` as limits; `none` leaves the disk as it is."""
     return NO_LIMITS if text == "none" else parse_limits(f"disk={text}")
+
+
+def utilisation(lines: Sequence[Line], disk: str) -> tuple[float, float]:
+    """How busy the cores and the limited disk were, as shares; 0 for a disk without a limit."""
+    seconds = fmean(line.number("epoch_seconds") for line in lines)
+    cores = int(str(lines[0].circumstances["cores"]))
+    processor = fmean(line.number("cpu_seconds_per_epoch") for line in lines) / seconds / cores
+    limit = disk_limits(disk).disk_bytes_per_second
+    read = fmean(line.number("disk_bytes_per_epoch") for line in lines) / seconds
+    return min(1.0, processor), min(1.0, read / limit) if limit else 0.0
+
+
+def bottleneck_of(lines: Sequence[Line], disk: str) -> str:
+    """Name what limited a training, by the rule of `doctor`: compute, disk, cpu or latency."""
+    if fmean(line.number("stall_share") for line in lines) < LITTLE_STALL:
+        return "compute"
+    processor, read = utilisation(lines, disk)
+    if read >= BUSY and read >= processor:
+        return "disk"
+    return "cpu" if processor >= BUSY else "latency"
 
 
 @dataclass(frozen=True, kw_only=True)

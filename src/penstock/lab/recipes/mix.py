@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import ClassVar
@@ -13,7 +13,8 @@ from penstock.lab.lines import Line, measured
 from penstock.lab.model import best_share, mixed_rate, telling_disk
 from penstock.lab.recipe import Cell, DataFacts, Findings, Recipe, wrong_setting
 from penstock.lab.recipes.holding import disk_limits
-from penstock.lab.statistics import estimate, paired_ratio
+from penstock.lab.statistics import Estimate, estimate, paired_ratio
+from penstock.lab.verdict import judge_above, judge_all, judge_below, times_text, verdict_sentence
 from penstock.lab.work import SOURCE
 from penstock.limits import Limits
 from penstock.report import Figure, Section
@@ -24,8 +25,12 @@ CURVE = tuple(number / 20 for number in range(21))
 TALLEST = 2.5
 """Times the best rate that a figure reaches up: a stage that is far faster than the other is of no interest."""
 LITTLE = 1.05
-NEAR = 0.25
-"""A best share that far from the predicted crossing still counts as sitting there: the grid is coarse."""
+PUBLISHED_PAIRS = {
+    frozenset(("png", "raw")): True,
+    frozenset(("png", "webp:lossless")): False,
+    frozenset(("png", "jpeg")): True,
+}
+"""Whether mixing a pair pays, by Liquid Fig 3a (its raw images are BMP files)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +41,7 @@ class Mix(Recipe):
     question: ClassVar[str] = "load and decode rate over the mixing ratio, measured and predicted"
     published: ClassVar[str] = (
         "Liquid (APSys'23) Fig 3 and 6: the best mix sits where load and decode rates cross, raw-heavy (3:7) on few "
-        "cores, PNG-heavy (7:3) on many; only formats of opposite profiles (small and slow, large and fast) pay."
+        "cores, PNG-heavy (7:3) on many; mixing PNG with BMP or JPEG pays, with lossless WebP it does not."
     )
 
     pairs: tuple[str, ...] = ("png+raw", "png+jpeg", "png+webp:lossless", "jpeg+weir")
@@ -104,7 +109,11 @@ class Mix(Recipe):
             "and quicker to decode, half of each takes as long to read as to decode."
         )
         disks = dict.fromkeys(line.limits for line in found)
-        sentences = (note if len(disks) > 1 else f"All on one disk ({', '.join(disks)}).", _agreement(best))
+        sentences = (
+            note if len(disks) > 1 else f"All on one disk ({', '.join(disks)}).",
+            *_crossings(found),
+            *_published_pairs(found),
+        )
         summary = Section("Which pairs pay", sentences, (), table_of(columns, rows))
         return Findings(
             answer, (summary, *sections, *_rivals(lines, found)), values={"pairs": dict(best), "paying": list(paying)}
@@ -148,7 +157,7 @@ def _mix(pair: str, share: float) -> str:
 
 def _pair_findings(pair: str, group: Sequence[Line]) -> tuple[Section, tuple[str, ...], dict[str, Json]]:
     by_share = {float(share): part for share, part in of_setting(group, "share").items()}
-    ends = {name: (_mean(by_share[0.0], name), _mean(by_share[1.0], name)) for name in ("load_rate", "decode_rate")}
+    ends = dict(zip(("load_rate", "decode_rate"), _ends(by_share), strict=True))
     predicted = best_share(ends["load_rate"], ends["decode_rate"])
     rates = {share: _mean(part, "both_rate") for share, part in by_share.items()}
     best = max(rates, key=lambda share: rates[share])
@@ -190,30 +199,80 @@ def _unsure(pair: str, value: dict[str, Json]) -> str:
     return f" {pair} was {gain:.2f} times as fast mixed, which these repeats do not tell from noise."
 
 
-def _agreement(best: dict[str, dict[str, Json]]) -> str:
-    inside = {pair: value for pair, value in best.items() if 0 < float(str(value["predicted"])) < 1}
-    apart = [
-        pair for pair, value in inside.items() if abs(float(str(value["best"])) - float(str(value["predicted"]))) > NEAR
-    ]
-    if not inside:
-        return "No pair has its crossing inside on this disk: as published, then one format alone is best."
-    if apart:
-        return f"Disagrees with what was published for {', '.join(apart)}: the best share is not at the crossing."
-    return f"As published, the best share sits at the crossing of load and decode ({', '.join(inside)})."
+def _crossings(found: Sequence[Line]) -> tuple[str, ...]:
+    """For each pair whose stages cross, whether the best share is one of the two that enclose the crossing.
+
+    The slower stage gets faster up to the crossing and slower after it, so a measured best must be next to it.
+    """
+    said = []
+    for pair, group in of_setting(found, "pair").items():
+        by_share = {float(share): part for share, part in of_setting(group, "share").items()}
+        predicted = best_share(*_ends(by_share))
+        if not 0 < predicted < 1:
+            continue
+        near = {max(share for share in by_share if share <= predicted), min(s for s in by_share if s >= predicted)}
+        rates = {share: by_seed(part, "both_rate") for share, part in by_share.items()}
+        best = max(near, key=lambda share: _mean(by_share[share], "both_rate"))
+        verdict = judge_all(
+            judge_above(paired_ratio(rates[best], rates[share]), 1.0) for share in by_share if share not in near
+        )
+        claim = f"the best share of {pair} sits where load and decode cross"
+        places = " or ".join(f"{share:.0%}" for share in sorted(near))
+        said.append(verdict_sentence(verdict, claim, f"crossing at {predicted:.0%}, so best at {places}"))
+    return tuple(said) or ("No pair has its crossing inside on this disk, so none tests where the best mix sits.",)
+
+
+def _published_pairs(found: Sequence[Line]) -> tuple[str, ...]:
+    """Whether the pairs of the paper pay as they do there."""
+    said = []
+    for pair, group in of_setting(found, "pair").items():
+        pays = PUBLISHED_PAIRS.get(frozenset(_pair(pair)))
+        if pays is None:
+            continue
+        gain = _best_mix(group)
+        verdict = judge_above(gain, LITTLE) if pays else judge_below(gain, LITTLE)
+        claim = f"mixing {pair.replace('+', ' and ')} {'pays' if pays else 'does not pay'}"
+        told = f"best mix against the better format alone: {times_text(gain)}"
+        said.append(verdict_sentence(verdict, claim, told))
+    return tuple(said)
+
+
+def _best_mix(group: Sequence[Line]) -> Estimate:
+    """How many times as fast the best real mix is as the better format alone."""
+    by_share = {float(share): part for share, part in of_setting(group, "share").items()}
+    ends = [share for share in by_share if share in (0.0, 1.0)]
+    inside = [share for share in by_share if share not in ends] or ends
+    mix, end = (max(shares, key=lambda share: _mean(by_share[share], "both_rate")) for shares in (inside, ends))
+    gain = paired_ratio(by_seed(by_share[mix], "both_rate"), by_seed(by_share[end], "both_rate"))
+    assert gain is not None  # the seeds are the same
+    return gain
+
+
+def _ends(by_share: Mapping[float, Sequence[Line]]) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Load rates and decode rates of each format alone."""
+    return (
+        (_mean(by_share[0.0], "load_rate"), _mean(by_share[1.0], "load_rate")),
+        (_mean(by_share[0.0], "decode_rate"), _mean(by_share[1.0], "decode_rate")),
+    )
 
 
 def _rivals(lines: Sequence[Line], found: Sequence[Line]) -> tuple[Section, ...]:
+    """Other loaders beside the best of ours on the same disk, with what differs between them."""
     rivals = measured(lines, "load")
-    if not rivals:
+    same = [line for line in found if rivals and line.limits == rivals[0].limits]
+    if not rivals or not same:
         return ()
-    rows = [(name, f"{_mean(group, 'images_per_second'):,.0f}") for name, group in of_setting(rivals, "loader").items()]
-    ours = max((_mean(group, "both_rate"), name) for name, group in of_setting(found, "variant").items())
-    rows.append((f"penstock, {ours[1]}", f"{ours[0]:,.0f}"))
+    rows = [
+        (name, "the folder", f"resized to {group[0].setting('size')}", f"{_mean(group, 'images_per_second'):,.0f}")
+        for name, group in of_setting(rivals, "loader").items()
+    ]
+    rate, ours = max((_mean(group, "both_rate"), name) for name, group in of_setting(same, "variant").items())
+    rows.append(("penstock", ours, "whole", f"{rate:,.0f}"))
     note = (
-        "Loaders of others read the folder as it is and resize to 224, because they stack batches; ours gives whole "
-        "images."
+        f"All on {rivals[0].limits.replace('=', ' ')}. The others read the folder and resize, because they stack "
+        "batches; ours reads records in the formats named and gives whole images. The rates are of different work."
     )
-    return (Section("Against other loaders", (note,), (), table_of(("loader", "images/s"), rows)),)
+    return (Section("Beside other loaders", (note,), (), table_of(("loader", "reads", "images", "images/s"), rows)),)
 
 
 def _mean(group: Sequence[Line], name: str) -> float:

@@ -14,6 +14,7 @@ from penstock.lab.recipe import Cell, DataFacts, Findings, Recipe
 from penstock.lab.recipes.dropin import sizes_of
 from penstock.lab.recipes.holding import disk_limits
 from penstock.lab.statistics import Estimate, paired_ratio
+from penstock.lab.verdict import Verdict, judge_above, times_text, verdict_sentence
 from penstock.lab.work import SOURCE
 from penstock.report import Figure, Section
 from penstock.report.charts import bars
@@ -78,6 +79,7 @@ class Orthogonal(Recipe):
         assert gain is not None  # the seeds are the same
         spared = (_read(groups[second]) - _read(groups[BOTH])) / sizes[SOURCE]
         adds_up = spared > NOTHING and gain.mean > LITTLE and (gain.low > 1 or gain.count == 1)
+        fits = _read(groups[BOTH]) <= NOTHING * sizes[SOURCE]
         drawing = bars(
             [(way, [("images/s", value.mean)]) for way, value in rates.items()],
             "images per second",
@@ -95,35 +97,43 @@ class Orthogonal(Recipe):
         section = Section(
             "Apart and together",
             (f"Memory for a cache: {self.cached_share:.0%} of the source's {bytes_text(sizes[SOURCE])}; "
-             f"{self.format} takes {bytes_text(sizes[self.format])}.", self._agreement(adds_up=adds_up)),
+             f"{self.format} takes {bytes_text(sizes[self.format])}.", *self._agreement(gain, fits=fits)),
             (Figure(drawing, f"Loading from a disk of {self.disk}; whiskers: 95 % interval over seeds."),),
             table_of(("way", "images/s", "times neither", "read per epoch"), rows),
         )  # fmt: skip
         memory = round(self.cached_share * sizes[SOURCE])
-        bottleneck = "disk" if adds_up else "cpu"
+        bottleneck = "disk" if rates[second].mean > LITTLE * rates[NEITHER].mean else "cpu"
         return Findings(
-            self._answer(gain, second, adds_up=adds_up),
+            self._answer(gain, second, adds_up=adds_up, fits=fits),
             (section,),
             flow_chart(Situation(bottleneck=bottleneck, memory_bytes=memory, sizes=sizes)),
             {
                 "gain": gain.mean,
                 "gain_low": gain.low,
                 "second": second,
+                "fits": fits,
                 "rates": {way: value.mean for way, value in rates.items()},
             },
         )
 
-    def _answer(self, gain: Estimate, second: str, *, adds_up: bool) -> str:
+    def _answer(self, gain: Estimate, second: str, *, adds_up: bool, fits: bool) -> str:
         """Both together cannot be why loading is faster, unless they read less than one."""
         if adds_up:
             both = f"cache and {self.format} together load {gain.mean:.2f} times as fast"
-            return f"Use both: {both} as the better one alone ({second})."
+            why = f", because {self.format} then fits in the cache whole" if fits else ""
+            return f"Use both: {both} as the better one alone ({second}){why}."
         return f"One is enough: together they load {gain.mean:.2f} times as fast as the better one alone ({second})."
 
-    def _agreement(self, *, adds_up: bool) -> str:
-        if adds_up:
-            return "This has the shape of the published figure for a hard disk: the two add up."
-        return "This disagrees with the published figure for a hard disk, and agrees with the one for an SSD: no gain."
+    def _agreement(self, gain: Estimate, *, fits: bool) -> tuple[str, ...]:
+        """Whether the gains add up; data that fits in the cache whole cannot show it."""
+        claim = "from a hard disk, cache and compression together are faster than the better one alone"
+        if not fits:
+            return (verdict_sentence(judge_above(gain, 1.0), claim, times_text(gain)),)
+        note = (
+            f"With {self.format} the data fits in the cache whole and nothing is read: that is what makes both "
+            "together fast here. A cache that holds a part of it too would test the claim (a lower cached_share)."
+        )
+        return (verdict_sentence(Verdict.NOT_SHOWN, claim, times_text(gain)), note)
 
 
 def _read(lines: Sequence[Line]) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -10,11 +10,12 @@ from penstock.lab.advice import TOLERABLE, Situation, flow_chart
 from penstock.lab.draw import by_seed, table_of
 from penstock.lab.lines import Line, measured
 from penstock.lab.recipe import Cell, DataFacts, Findings
-from penstock.lab.recipes.accuracy import VALIDATED_ON, agrees
+from penstock.lab.recipes.accuracy import VALIDATED_ON
 from penstock.lab.recipes.dropin import sizes_of
 from penstock.lab.recipes.holding import TrainingRecipe
 from penstock.lab.statistics import Estimate, estimate, paired_difference
 from penstock.lab.training import fits_storage
+from penstock.lab.verdict import judge_above, judge_all, points_text, verdict_sentence
 from penstock.lab.work import SOURCE
 from penstock.report import Figure, Section
 from penstock.report.charts import bars
@@ -77,16 +78,20 @@ class StorageBudget(TrainingRecipe):
                         f"{gap.low * 100:+.1f} to {gap.high * 100:+.1f}",
                     )
                 )
-        wins = sum(gap.mean > TOLERABLE for gap in gaps.values())
-        defeats = sum(gap.mean < -TOLERABLE for gap in gaps.values())
+        sure = {share: gap for share, gap in gaps.items() if gap.count == 1 or gap.is_above_zero or gap.is_below_zero}
+        wins = sum(gap.mean > TOLERABLE for gap in sure.values())
+        defeats = sum(gap.mean < -TOLERABLE for gap in sure.values())
         verdict = "Compress" if wins > defeats else "Subsample" if defeats > wins else "Either will do"
-        told = ", ".join(f"{gap.mean * 100:+.1f} points at {share:.0%} of the bytes" for share, gap in gaps.items())
+        told = ", ".join(
+            f"{gap.mean * 100:+.1f} points at {share:.0%} of the bytes" + ("" if share in sure else " (within noise)")
+            for share, gap in gaps.items()
+        )
         section = Section(
             "Compressed or fewer",
             (
                 VALIDATED_ON,
                 "Subsampling keeps the first samples of every class, as (DL)² did.",
-                agrees(is_so=verdict == "Compress", claim="to the same bytes, compressing keeps more accuracy"),
+                *_agreement(gaps),
             ),
             (Figure(bars(groups, "best accuracy", intervals), "Accuracy of both ways to the same size."),),
             table_of(("share of bytes", "quality", "compressed − subsampled, points", "95 % interval"), rows),
@@ -111,3 +116,12 @@ class StorageBudget(TrainingRecipe):
     def _variant(self, sizes: dict[str, int], share: float) -> str:
         ladder = {name: float(size) for name, size in sizes.items() if name != SOURCE}
         return fits_storage(ladder, sizes[SOURCE] * share) or ""
+
+
+def _agreement(gaps: Mapping[float, Estimate]) -> tuple[str, ...]:
+    """Whether compressing keeps more accuracy at every size."""
+    if not gaps:
+        return ()
+    verdict = judge_all(judge_above(gap) for gap in gaps.values())
+    told = "; ".join(f"{share:.0%} of the bytes: {points_text(gap)}" for share, gap in gaps.items())
+    return (verdict_sentence(verdict, "to the same bytes, compressing keeps more accuracy", told),)

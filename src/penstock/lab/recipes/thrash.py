@@ -14,6 +14,7 @@ from penstock.lab.recipe import Cell, DataFacts, Findings, Recipe
 from penstock.lab.recipes.dropin import sizes_of
 from penstock.lab.recipes.holding import disk_limits
 from penstock.lab.statistics import Estimate, estimate, paired_ratio
+from penstock.lab.verdict import Verdict, judge_above, judge_all, judge_below, verdict_sentence
 from penstock.lab.work import SOURCE
 from penstock.order.caches.liquid import SPREAD
 from penstock.report import Figure, Section
@@ -158,24 +159,28 @@ def _agreement(read: dict[tuple[str, float], Estimate], uneven: float) -> list[s
     """Whether the published shapes are here, in words."""
     said = []
     for name in dict.fromkeys(name for name, _ in read if name not in PAGE_CACHES):
-        gaps = {share: value.mean - _missed(share) for (whose, share), value in read.items() if whose == name}
+        values = {share: value for (whose, share), value in read.items() if whose == name}
+        gaps = {share: value.mean - _missed(share) for share, value in values.items()}
         apart = max(gaps.values(), key=abs) * 100
-        verdict = "as published" if abs(apart) <= NEAR * 100 else "which is not 1 − x"
-        said.append(f"{name.capitalize()} is at most {apart:+.1f} points from 1 − x, {verdict}.")
+        verdict = judge_all(
+            judge
+            for share, value in values.items()
+            for judge in (judge_above(value, _missed(share) - NEAR), judge_below(value, _missed(share) + NEAR))
+        )
+        claim = f"{name} reads 1 − x, within {NEAR * 100:.0f} points"
+        said.append(verdict_sentence(verdict, claim, f"at most {apart:+.1f} points off"))
         if name == "liquid" and uneven:
             said.append(_room(gaps, uneven))
     kernel = {place: value for place, value in read.items() if place[0] in PAGE_CACHES and place[1] < 1}
     if kernel:
-        less = [
-            f"{name} at {share:.0%}" for (name, share), value in kernel.items() if value.mean < _missed(share) - NEAR
-        ]
-        if less:
-            said.append(
-                f"Disagrees with what was published: {', '.join(less)} read less than 1 − x. The limit is drawn around "
-                "the whole process, and what the process did not use was cache too."
-            )
-        else:
-            said.append("As published: with the page cache, an epoch in random order reads more than 1 − x.")
+        judged = {place: judge_above(value, _missed(place[1])) for place, value in kernel.items()}
+        claim = "with the page cache, an epoch in random order reads more than 1 − x"
+        apart_from = ", ".join(
+            f"{name} at {share:.0%}" for (name, share), so in judged.items() if so is not Verdict.SHOWN
+        )
+        said.append(verdict_sentence(judge_all(judged.values()), claim, f"not by {apart_from}" if apart_from else ""))
+        if Verdict.CONTRADICTED in judged.values():
+            said.append("The limit is drawn around the whole process, and what the process did not use was cache too.")
     return said
 
 

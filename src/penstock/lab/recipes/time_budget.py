@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import ClassVar
@@ -11,12 +11,18 @@ from penstock.lab.advice import Situation, flow_chart
 from penstock.lab.draw import estimates, of_setting, table_of
 from penstock.lab.lines import Line, measured
 from penstock.lab.recipe import Cell, DataFacts, Findings
-from penstock.lab.recipes.accuracy import VALIDATED_ON, accuracy_bars, agrees, curves, losses
+from penstock.lab.recipes.accuracy import VALIDATED_ON, accuracy_bars, curves, losses
 from penstock.lab.recipes.dropin import sizes_of
 from penstock.lab.recipes.holding import TrainingRecipe, disk_limits
+from penstock.lab.statistics import Estimate
 from penstock.lab.training import epochs_within
+from penstock.lab.verdict import Verdict, judge_above, judge_any, points_text, verdict_sentence
 from penstock.lab.work import SOURCE
 from penstock.report import Figure, Section
+from penstock.units import bytes_text
+
+MUCH = 1.5
+"""Times its bytes that a variant reads from which epoch times follow pages of the disk more than sizes of files."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +76,7 @@ class TimeBudget(TrainingRecipe):
         ]
         answer = f"Within {budget:.1f} s, {best} reaches most: {reached[best].mean:.1%}"
         answer += (
-            f" against {reached[SOURCE].mean:.1%} of the source."
+            f" against {reached[SOURCE].mean:.1%} of the source ({points_text(changes[best])})."
             if best != SOURCE
             else ": smaller files buy nothing here."
         )
@@ -79,7 +85,7 @@ class TimeBudget(TrainingRecipe):
             (
                 VALIDATED_ON,
                 f"Epoch times: mean of epochs 2 to {self.timed_epochs} on a disk of {self.disk}.",
-                agrees(is_so=best != SOURCE, claim="on a slow disk smaller files buy more than quality does"),
+                *_agreement(changes, self._reads(lines)),
             ),
             (
                 Figure(accuracy_bars(found, "variant"), f"Best accuracy within {budget:.1f} s."),
@@ -101,5 +107,42 @@ class TimeBudget(TrainingRecipe):
         groups = of_setting(timed, "variant")
         return {name: fmean(line.number("epoch_seconds") for line in group) for name, group in groups.items()}
 
+    def _reads(self, lines: Sequence[Line]) -> dict[str, tuple[float, float]]:
+        """Bytes that an epoch reads, and that its records hold, per image of each variant."""
+        sizes = {
+            str(line.setting("variant")): line.number("encoded_bytes") / line.number("num_images")
+            for line in measured(lines, "size")
+        }
+        timed = [line for line in measured(lines, "train") if not line.setting("validation")]
+        return {
+            name: (
+                fmean(line.number("disk_bytes_per_epoch") / line.number("num_images") for line in group),
+                sizes[name],
+            )
+            for name, group in of_setting(timed, "variant").items()
+        }
+
     def _budget(self, seconds: dict[str, float]) -> float:
         return self.budget_seconds or seconds[SOURCE] * self.budget_epochs * 1.001
+
+
+def _agreement(changes: Mapping[str, Estimate], reads: Mapping[str, tuple[float, float]]) -> tuple[str, ...]:
+    """Whether smaller files buy accuracy; not shown where the sizes of files do not decide what is read."""
+    best = max(changes, key=lambda name: changes[name].mean, default="")
+    if not best:
+        return ()
+    verdict = judge_any(judge_above(change) for change in changes.values())
+    said = []
+    wasteful = {name: read for name, read in reads.items() if read[0] > MUCH * read[1]}
+    if wasteful:
+        verdict = Verdict.NOT_SHOWN
+        told = ", ".join(
+            f"{name} {bytes_text(round(read))} an image for {bytes_text(round(size))}"
+            for name, (read, size) in wasteful.items()
+        )
+        said.append(
+            f"Epoch times follow pages of the disk here, not sizes of files: records smaller than a page are read page "
+            f"by page ({told}). Larger images would test the claim."
+        )
+    claim = "on a slow disk smaller files buy more accuracy than quality does"
+    return (verdict_sentence(verdict, claim, f"{best}: {points_text(changes[best])}"), *said)

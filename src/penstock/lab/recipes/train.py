@@ -12,15 +12,16 @@ from penstock.lab.draw import by_seed, estimates, of_setting, table_of
 from penstock.lab.lines import Line, measured
 from penstock.lab.loaders.table import LOADERS
 from penstock.lab.recipe import Cell, DataFacts, Findings, wrong_setting
-from penstock.lab.recipes.accuracy import agrees
-from penstock.lab.recipes.holding import TrainingRecipe, disk_limits
+from penstock.lab.recipes.holding import TrainingRecipe, bottleneck_of, disk_limits, utilisation
 from penstock.lab.statistics import paired_ratio
+from penstock.lab.verdict import judge_above, times_text, verdict_sentence
 from penstock.lab.work import SOURCE
-from penstock.limits import parse_limits
 from penstock.report import Figure, Section
 from penstock.report.charts import bars, triangle
 
 CORNERS = ("goodput", "processor", "disk")
+IDEAL = "synthetic"
+"""The loader that keeps one batch in memory: its rate is the ideal one, which goodput is a share of."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,21 +75,31 @@ class Train(TrainingRecipe):
         sections, best = [], {}
         for model, group in of_setting(found, "model").items():
             rates = estimates(group, "way", "images_per_second")
-            real = {way: value.mean for way, value in rates.items() if way != "synthetic"}
+            real = {way: value.mean for way, value in rates.items() if way != IDEAL}
             best[model] = max(real, key=lambda way: real[way])
             sections.append(self._section(model, group))
         told = "; ".join(f"with {model}, {way}" for model, way in best.items())
-        stall = fmean(line.number("stall_share") for line in found if line.setting("way") in best.values())
-        answer = f"Fastest: {told}. It waits {stall:.0%} of a step."
+        first, way = next(iter(best.items()))
+        chosen = [line for line in found if (line.setting("model"), line.setting("way")) == (first, way)]
+        stall = fmean(line.number("stall_share") for line in chosen)
+        limiting = bottleneck_of(chosen, self.disk)
         return Findings(
-            answer, tuple(sections), flow_chart(Situation(stall_share=stall, bottleneck="disk")), {"best": dict(best)}
+            f"Fastest: {told}. With {first} it waits {stall:.0%} of a step.",
+            tuple(sections),
+            flow_chart(Situation(stall_share=stall, bottleneck=limiting)),
+            {"best": dict(best), "bottleneck": limiting},
         )
 
     def _section(self, model: str, group: Sequence[Line]) -> Section:
         rates = estimates(group, "way", "images_per_second")
         stalls = estimates(group, "way", "stall_share")
-        top = max(value.mean for value in rates.values())
-        shapes = [(way, self._shares(part, rates[way].mean / top)) for way, part in of_setting(group, "way").items()]
+        top = rates[IDEAL].mean if IDEAL in rates else max(value.mean for value in rates.values())
+        corners = CORNERS if IDEAL in rates else ("rate", *CORNERS[1:])
+        meaning = "goodput, the share of the rate without loading" if IDEAL in rates else "share of the best rate"
+        shapes = [
+            (way, (min(1.0, rates[way].mean / top), *utilisation(part, self.disk)))
+            for way, part in of_setting(group, "way").items()
+        ]
         drawing = bars(
             [(way, [("images/s", value.mean)]) for way, value in rates.items()],
             "images per second",
@@ -108,18 +119,10 @@ class Train(TrainingRecipe):
                     f"End to end, disk {self.disk}; the page cache forgets the data before each epoch. Synthetic: one "
                     "batch in memory, so nothing waits.",
                 ),
-                Figure(triangle(shapes, CORNERS), "Shares of the best rate, of all cores, of the disk's limit."),
+                Figure(triangle(shapes, corners), f"The {meaning}; the shares of all cores and of the disk's limit."),
             ),
-            table_of(("loader", "images/s", "waiting", *CORNERS), rows),
+            table_of(("loader", "images/s", "waiting", *corners), rows),
         )
-
-    def _shares(self, part: Sequence[Line], goodput: float) -> tuple[float, float, float]:
-        seconds = fmean(line.number("epoch_seconds") for line in part)
-        cores = int(str(part[0].circumstances["cores"]))
-        processor = fmean(line.number("cpu_seconds_per_epoch") for line in part) / seconds / cores
-        limit = None if self.disk == "none" else parse_limits(f"disk={self.disk}").disk_bytes_per_second
-        disk = fmean(line.number("disk_bytes_per_epoch") for line in part) / seconds / limit if limit else 0.0
-        return goodput, min(1.0, processor), min(1.0, disk)
 
 
 def _variant(way: str, source_codec: str) -> str:
@@ -142,5 +145,4 @@ def _of_mixes(group: Sequence[Line]) -> tuple[str, ...]:
     gain = paired_ratio(by_seed(ours[mix], "images_per_second"), by_seed(ours[single], "images_per_second"))
     assert gain is not None  # the seeds are the same
     claim = "a mix of formats feeds the model better than one format, where disk and cores are both short"
-    told = f"{mix} trains {gain.mean:.2f} times as fast as {single} ({gain.low:.2f} to {gain.high:.2f})."
-    return (agrees(is_so=gain.mean > 1 and (gain.low > 1 or gain.count == 1), claim=claim), told)
+    return (verdict_sentence(judge_above(gain, 1.0), claim, f"{mix} against {single}: {times_text(gain)}"),)

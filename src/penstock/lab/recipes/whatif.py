@@ -19,6 +19,10 @@ from penstock.limits import Limits
 from penstock.report import Figure, Section
 from penstock.report.charts import bars
 
+DISK, CORES = "disk", "cores"
+LIMITS = {DISK: "the disk limits", CORES: "the cores limit"}
+ALL = 1.1
+"""Of the data's bytes: memory for a cache that holds everything."""
 GOOD = 0.15
 """An error below which a prediction is one to plan with."""
 
@@ -70,14 +74,19 @@ class WhatIf(Recipe):
         groups = of_setting(measured(lines, "stages"), "machine")
         base = groups["as it is"]
         load, decode = _mean(base, "load_rate"), _mean(base, "decode_rate")
-        rows, bars_of, intervals, errors = [], [], {}, {}
+        base_rate = self._machines()[0][1].disk_bytes_per_second or 1.0
+        rows, bars_of, intervals, errors, limited = [], [], {}, {}, {}
         for name, limits, share, threads in self._machines():
-            disk_factor = (limits.disk_bytes_per_second or 1.0) / (disk_limits(self.disk).disk_bytes_per_second or 1.0)
+            if name not in groups:
+                continue
+            fetch = load * (limits.disk_bytes_per_second or 1.0) / base_rate
+            prepare = decode * threads / self.thread_count
             held = fmean(float(line.measures.get("held_share", share)) for line in groups[name])
-            predicted = loading_rate(load * disk_factor, decode * threads / self.thread_count, held)
+            predicted = loading_rate(fetch, prepare, held)
+            limited[name] = CORES if predicted == prepare else DISK
             value = estimate([line.number("both_rate") for line in groups[name]])
             errors[name] = predicted / value.mean - 1
-            rows.append((name, f"{predicted:,.0f}", f"{value.mean:,.0f}", f"{errors[name]:+.0%}"))
+            rows.append((name, limited[name], f"{predicted:,.0f}", f"{value.mean:,.0f}", f"{errors[name]:+.0%}"))
             bars_of.append((name, [("predicted", predicted), ("measured", value.mean)]))
             intervals[name, "measured"] = (max(0.0, value.low), value.high)
         asked = {name: error for name, error in errors.items() if name != "as it is"}
@@ -87,16 +96,23 @@ class WhatIf(Recipe):
             if abs(asked[worst]) <= GOOD
             else "Predictions are not good enough to plan with"
         )
+        kinds = {limited[name] for name in asked}
+        only = f" where {LIMITS[next(iter(kinds))]}" if len(kinds) == 1 else ""
+        note = [
+            f"On none of these machines {what}: such predictions are not tested."
+            for stage, what in LIMITS.items()
+            if stage not in kinds
+        ]
         section = Section(
             "Predicted and measured",
-            (f"Everything is predicted from one machine: reads {load:,.0f} and decodes {decode:,.0f} images/s.",),
+            (f"Everything is predicted from one machine: reads {load:,.0f} and decodes {decode:,.0f} images/s.", *note),
             (Figure(bars(bars_of, "images per second", intervals), "Loading rate on each machine."),),
-            table_of(("machine", "predicted/s", "measured/s", "error"), rows),
+            table_of(("machine", "limited by", "predicted/s", "measured/s", "error"), rows),
         )
         return Findings(
-            f"{told}: the worst is {asked[worst]:+.0%} ({worst}).",
+            f"{told}{only}: the worst is {asked[worst]:+.0%} ({worst}).",
             (section,),
-            values={"errors": dict(errors), "worst": asked[worst]},
+            values={"errors": dict(errors), "worst": asked[worst], "limited_by": dict(limited)},
         )
 
     def _machines(self) -> list[tuple[str, Limits, float, int]]:
@@ -111,7 +127,11 @@ class WhatIf(Recipe):
             (f"disk × {self.faster:g}", quick, 0.0, self.thread_count),
         ]
         machines += [(f"memory for {share:.0%}", base, share, self.thread_count) for share in self.cached_shares]
-        return [*machines, ("one core, quick disk", replace(quick, cores=1), 0.0, 1)]
+        return [
+            *machines,
+            ("one core, quick disk", replace(quick, cores=1), 0.0, 1),
+            ("one core, all in memory", replace(base, cores=1), ALL, 1),
+        ]
 
 
 def _mean(group: Sequence[Line], name: str) -> float:
