@@ -7,14 +7,18 @@ error here: the caller falls back and says so.
 from __future__ import annotations
 
 import os
+import signal
 import time
+import warnings
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from penstock.limits.values import Limits
 
 MOUNT = Path("/sys/fs/cgroup")
+REMOVE_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,16 +36,29 @@ class Group:
         return self.folder / "cgroup.procs"
 
     def remove(self) -> None:
-        """Remove the group; its processes are gone. The kernel may need a moment to see that."""
-        for _ in range(50):
+        """Kill the processes that are left in the group, and remove it; warn if that takes more than ten seconds."""
+        end = time.monotonic() + REMOVE_SECONDS
+        while True:
             try:
                 self.folder.rmdir()
             except FileNotFoundError:
                 return
-            except OSError:
-                time.sleep(0.02)
+            except OSError as error:
+                if time.monotonic() > end:
+                    text = f"the control group {self.folder} could not be removed: {error.strerror}"
+                    warnings.warn(text, RuntimeWarning, stacklevel=2)
+                    return
+                self._kill_members()
+                time.sleep(0.02)  # the kernel needs a moment to see that they are gone
             else:
                 return
+
+    def _kill_members(self) -> None:
+        with suppress(OSError):
+            for number in map(int, self.members.read_text().split()):
+                with suppress(ProcessLookupError):
+                    if number > 0:  # 0 stands for a process that this container cannot see, and for kill() for us
+                        os.kill(number, signal.SIGKILL)
 
 
 def make_groups(name: str, limits: Limits, device: str | None) -> list[Group]:

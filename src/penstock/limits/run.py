@@ -53,7 +53,8 @@ def run(
 
     `on` is a file or folder of the disk that is meant. Where no control group holds the disk limit, `means.disk` is
     `readers`: Penstock's own readers hold it, in whatever process of the command; other programs do not feel it.
-    `on_line` is called with each line of the output when it comes.
+    `on_line` is called with each line of the output when it comes. Processes that the command leaves behind in a
+    control group are killed when it ends.
 
     >>> run(["echo", "hello"], Limits(cores=1)).stdout
     b'hello\n'

@@ -89,3 +89,21 @@ def test_groups_are_gone_afterwards() -> None:
     run(["true"], Limits(memory_bytes=1 << 28, cores=1))
     left = [folder for _, _, parent in cgroups._hierarchies() for folder in parent.glob(f"penstock-{os.getpid()}-*")]
     assert left == []
+
+
+def test_what_a_command_leaves_behind_is_ended_with_its_groups(tmp_path: Path) -> None:
+    limits = Limits(memory_bytes=1 << 28)
+    needs("memory", limits, tmp_path)
+    done = run(["sh", "-c", "sleep 1000 >/dev/null 2>&1 & echo $!"], limits)
+    left = [folder for _, _, parent in cgroups._hierarchies() for folder in parent.glob(f"penstock-{os.getpid()}-*")]
+
+    assert left == []
+    assert is_gone(int(done.stdout))
+
+
+def is_gone(number: int) -> bool:
+    """Whether a process has ended; one that nobody has waited for yet counts as ended."""
+    try:
+        return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
