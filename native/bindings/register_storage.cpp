@@ -24,23 +24,24 @@ namespace {
 // Paths cross as the bytes the system uses: not every name on a disk is UTF-8.
 std::string path_of(const nb::bytes& path) { return {path.c_str(), path.size()}; }
 
-nb::object read_rest(const InputFile& file) {
+nb::object read_rest(const InputFile& file, std::size_t max_bytes) {
     ByteBuffer content;
     {
         const nb::gil_scoped_release unlocked;
-        content = file.read_rest();
+        content = file.read_rest(max_bytes);
     }
     return to_bytes(content);
 }
 
 // Straight into the bytes object, without a copy, as long as the file keeps the size it had when opened.
-nb::object read_whole(const nb::bytes& path) {
+nb::object read_whole(const nb::bytes& path, std::size_t max_bytes) {
     const std::string name = path_of(path);
     const InputFile file = [&] {
         const nb::gil_scoped_release unlocked;
         return InputFile(name);
     }();
-    if (file.size() == 0) return read_rest(file);
+    if (file.size() > max_bytes) file.refuse_length(max_bytes);
+    if (file.size() == 0) return read_rest(file, max_bytes);
     PyObject* content = PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(file.size()));
     if (content == nullptr) nb::raise_python_error();
     const nb::object owner = nb::steal(content);
@@ -69,11 +70,12 @@ nb::object read_range(const nb::bytes& path, std::size_t offset, std::size_t len
     return nb::bytes(PyBytes_AS_STRING(content), filled);
 }
 
-void write_whole(const nb::bytes& path, nb::handle object, bool durable) {
+void write_whole(const nb::bytes& path, nb::handle object, bool durable, const nb::bytes& work_folder) {
     const std::string name = path_of(path);
+    const std::string folder = path_of(work_folder);
     const BorrowedBytes data(object);
     const nb::gil_scoped_release unlocked;
-    write_file(name, data.view(), durable ? Durability::power_cut : Durability::process);
+    write_file(name, data.view(), durable ? Durability::power_cut : Durability::process, folder);
 }
 
 nb::dict probe(const nb::bytes& path, const std::vector<std::uint64_t>& offsets, std::uint64_t request_bytes,
@@ -121,7 +123,8 @@ void register_storage(nb::module_& module) {
                 file.publish(name, Durability::power_cut);
             },
             nb::arg("path"));
-    module.def("read_file", &read_whole, nb::arg("path"), nb::sig("def read_file(path: bytes) -> bytes"));
+    module.def("read_file", &read_whole, nb::arg("path"), nb::arg("max_bytes"),
+               nb::sig("def read_file(path: bytes, max_bytes: int) -> bytes"));
     module.def("read_range", &read_range, nb::arg("path"), nb::arg("offset"), nb::arg("length"),
                nb::sig("def read_range(path: bytes, offset: int, length: int) -> bytes"));
     module.def(
@@ -133,7 +136,9 @@ void register_storage(nb::module_& module) {
         },
         nb::arg("path"));
     module.def("write_file", &write_whole, nb::arg("path"), nb::arg("data"), nb::arg("durable") = false,
-               nb::sig("def write_file(path: bytes, data: penstock.types.Buffer, durable: bool = False) -> None"));
+               nb::arg("work_folder") = nb::bytes("", 0),
+               nb::sig("def write_file(path: bytes, data: penstock.types.Buffer, durable: bool = False, "
+                       "work_folder: bytes = b'') -> None"));
     module.def(
         "make_folders",
         [](const nb::bytes& path) {
@@ -142,6 +147,13 @@ void register_storage(nb::module_& module) {
             make_folders(name);
         },
         nb::arg("path"));
+    module.def(
+        "sync_file_system",
+        [](int descriptor) {
+            const nb::gil_scoped_release unlocked;
+            sync_file_system(descriptor);
+        },
+        nb::arg("descriptor"));
     module.def("probe_reads", &probe, nb::arg("path"), nb::arg("offsets"), nb::arg("request_bytes"), nb::arg("depth"),
                nb::arg("direct"), nb::arg("limit").none() = nb::none(),
                nb::sig("def probe_reads(path: bytes, offsets: Sequence[int], request_bytes: int, depth: int, "

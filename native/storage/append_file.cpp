@@ -31,8 +31,14 @@ void write_all(int descriptor, ByteView bytes, const std::string& path) {
 }  // namespace
 
 AppendFile::AppendFile(std::string path) : path_(std::move(path)) {
-    do descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    while (descriptor_ < 0 && errno == EINTR);
+    // A new file each time: emptying what is there would empty whatever a planted link leads to, or a published file
+    // whose old name a power cut brought back.
+    for (int attempt = 0; attempt < 2 && descriptor_ < 0; ++attempt) {
+        if (attempt != 0 && ::unlink(path_.c_str()) != 0 && errno != ENOENT) break;
+        do descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        while (descriptor_ < 0 && errno == EINTR);
+        if (descriptor_ < 0 && errno != EEXIST) break;
+    }
     if (descriptor_ < 0) throw_storage_error(ErrorCode::open_failed, "create the file", path_, errno);
 }
 
@@ -86,6 +92,7 @@ void AppendFile::publish(const std::string& path, Durability durability) {
     if (::rename(path_.c_str(), path.c_str()) != 0) {
         throw_storage_error(ErrorCode::write_failed, "put the file in its place", path, errno);
     }
+    if (durability == Durability::power_cut) sync_folder(folder_of(path));
 }
 
 }  // namespace penstock

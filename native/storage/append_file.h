@@ -13,7 +13,7 @@ namespace penstock {
 /// Appends to a new file; small pieces are collected. One thread at a time.
 class AppendFile {
   public:
-    /// Creates the file, or empties it. Throws `open_failed`.
+    /// Creates the file; one that is there is removed first, a link is not followed. Throws `open_failed`.
     explicit AppendFile(std::string path);
     /// Closes; a file that was not published stays where it was written.
     ~AppendFile();
@@ -29,7 +29,8 @@ class AppendFile {
     /// CRC-32C of everything appended.
     [[nodiscard]] std::uint32_t checksum() const noexcept { return checksum_; }
 
-    /// Renames the file, after the disk holds it if it has to survive a power cut. Nothing may be appended afterwards.
+    /// Renames the file. If it has to survive a power cut, its content is on the disk before, its name when this
+    /// returns. Nothing may be appended afterwards.
     void publish(const std::string& path, Durability durability = Durability::power_cut);
 
   private:

@@ -22,7 +22,7 @@ namespace penstock {
 namespace {
 
 constexpr std::size_t kChecksumBytes = std::size_t{1} << 20;
-constexpr std::size_t kPipeChunkBytes = std::size_t{64} << 10;
+constexpr std::size_t kFirstBytes = std::size_t{64} << 10;
 
 class Descriptor {
   public:
@@ -66,11 +66,6 @@ bool write_all(int descriptor, ByteView bytes) {
     return true;
 }
 
-std::string folder_of(const std::string& path) {
-    const std::string folder = std::filesystem::path(path).parent_path().string();
-    return folder.empty() ? "." : folder;
-}
-
 // Where a rename has to land: a link stays a link, what it points to is replaced.
 std::string resolve_links(const std::string& path) {
     struct stat status{};
@@ -82,7 +77,7 @@ std::string resolve_links(const std::string& path) {
 // A new file that vanishes again unless it is published.
 class HiddenFile {
   public:
-    explicit HiddenFile(const std::string& target) : target_(target), descriptor_(create()) {}
+    HiddenFile(const std::string& target, const std::string& folder) : target_(target), descriptor_(create(folder)) {}
     ~HiddenFile() {
         if (!published_) ::unlink(path_.c_str());
     }
@@ -108,9 +103,9 @@ class HiddenFile {
 
   private:
     // The name is short whatever the target's is, and its process and number keep writers apart.
-    int create() {
+    int create(const std::string& folder) {
         static std::atomic<unsigned> counter{0};
-        const std::string prefix = folder_of(target_) + "/.penstock-" + std::to_string(::getpid()) + "-";
+        const std::string prefix = folder + "/.penstock-" + std::to_string(::getpid()) + "-";
         int descriptor = -1;
         do {
             path_ = prefix + std::to_string(counter.fetch_add(1, std::memory_order_relaxed)) + ".part";
@@ -134,18 +129,36 @@ void write_in_place(const std::string& path, ByteView bytes) {
     }
 }
 
+}  // namespace
+
+std::string folder_of(const std::string& path) {
+    const std::string folder = std::filesystem::path(path).parent_path().string();
+    return folder.empty() ? "." : folder;
+}
+
+void sync_file_system(int descriptor) {
+#if defined(__linux__)
+    if (::syncfs(descriptor) != 0) {
+        throw_storage_error(ErrorCode::write_failed, "wait for the disk", "the folder's file system", errno);
+    }
+#else
+    (void)descriptor;
+    ::sync();
+#endif
+}
+
 void sync_folder(const std::string& folder) {
     const Descriptor opened(open_retrying(folder.c_str(), O_RDONLY | O_DIRECTORY));
-    if (opened.number() < 0 || ::fsync(opened.number()) != 0) {
-        throw_storage_error(ErrorCode::write_failed, "make the file's name durable", folder, errno);
+    // EINVAL: a file system that has no such call for folders (some network disks); there is nothing to wait for.
+    if (opened.number() < 0 || (::fsync(opened.number()) != 0 && errno != EINVAL)) {
+        throw_storage_error(ErrorCode::write_failed, "make the names in the folder durable", folder, errno);
     }
 }
 
-}  // namespace
-
 InputFile::InputFile(std::string path) : path_(std::move(path)) {
     check_path(path_);
-    descriptor_ = open_retrying(path_.c_str(), O_RDONLY);
+    // Not blocking: a pipe must be refused below, not waited for. Reads of regular files block all the same.
+    descriptor_ = open_retrying(path_.c_str(), O_RDONLY | O_NONBLOCK);
     if (descriptor_ < 0) throw_storage_error(ErrorCode::open_failed, "open for reading", path_, errno);
     struct stat status{};
     int problem = ::fstat(descriptor_, &status) == 0 ? 0 : errno;
@@ -154,8 +167,12 @@ InputFile::InputFile(std::string path) : path_(std::move(path)) {
         ::close(descriptor_);
         throw_storage_error(ErrorCode::open_failed, "open for reading", path_, problem);
     }
-    is_regular_ = S_ISREG(status.st_mode);
-    size_ = is_regular_ ? static_cast<std::size_t>(status.st_size) : 0;
+    if (!S_ISREG(status.st_mode)) {
+        ::close(descriptor_);
+        throw Error(ErrorCode::open_failed, "could not open for reading: this is a pipe or a device, not a file", path_,
+                    "put a regular file in its place");
+    }
+    size_ = static_cast<std::size_t>(status.st_size);
 }
 
 InputFile::~InputFile() { ::close(descriptor_); }
@@ -173,11 +190,17 @@ std::size_t InputFile::read_at(std::size_t offset, std::span<std::uint8_t> out) 
     return filled;
 }
 
-ByteBuffer InputFile::read_rest() const {
-    // One byte more than a regular file has, so that its end is found without growing.
-    ByteBuffer content(is_regular_ ? size_ + 1 : kPipeChunkBytes);
+void InputFile::refuse_length(std::size_t max_bytes) const {
+    throw Error(ErrorCode::read_failed,
+                "the file has more than the " + std::to_string(max_bytes) + " bytes that are read of such a file",
+                path_, "this is not the file it should be: restore it");
+}
+
+ByteBuffer InputFile::read_rest(std::size_t max_bytes) const {
+    ByteBuffer content(kFirstBytes);
     std::size_t filled = 0;
     for (;;) {
+        if (filled > max_bytes) refuse_length(max_bytes);
         if (filled == content.size()) content.resize(2 * filled);
         const ssize_t count = ::read(descriptor_, content.data() + filled, content.size() - filled);
         if (count < 0 && errno == EINTR) continue;
@@ -202,9 +225,7 @@ std::pair<std::uint64_t, std::uint32_t> file_checksum(const std::string& path) {
     }
 }
 
-ByteBuffer read_file(const std::string& path) { return InputFile(path).read_rest(); }
-
-void write_file(const std::string& path, ByteView bytes, Durability durability) {
+void write_file(const std::string& path, ByteView bytes, Durability durability, const std::string& work_folder) {
     check_path(path);
     const std::string target = resolve_links(path);
     struct stat status{};
@@ -216,7 +237,7 @@ void write_file(const std::string& path, ByteView bytes, Durability durability) 
         write_in_place(target, bytes);
         return;
     }
-    HiddenFile file(target);
+    HiddenFile file(target, work_folder.empty() ? folder_of(target) : work_folder);
     if (exists) file.take_mode(status.st_mode);
     file.write(bytes, durability);
     file.publish();

@@ -14,7 +14,7 @@ from penstock.cli.group import add_command, new_group
 from penstock.cli.output import JsonOption, Output
 from penstock.codecs import Conversion, DecodeOptions, Format, convert, find, find_by_extension, parse_format
 from penstock.errors import ArgumentError, CodecError, PenstockError, StorageError
-from penstock.storage import read_file, write_file
+from penstock.storage import read_input, write_file
 from penstock.types import Region
 
 PIPE = "-"
@@ -103,7 +103,7 @@ def decode(
 def _convert(out: Output, source: str, target: str, format: str | None, wishes: DecodeOptions, *, force: bool) -> None:
     chosen = _format_of(target, format)
     _check_target(out, target, force=force)
-    data = sys.stdin.buffer.read() if source == PIPE else read_file(source)
+    data = sys.stdin.buffer.read() if source == PIPE else read_input(source)
     try:
         done = convert(data, chosen, wishes)
     except PenstockError as error:

@@ -14,7 +14,7 @@ from penstock.cli.group import add_command
 from penstock.cli.output import JsonOption, Output, new_table
 from penstock.plan import Goals, Plan, Row, make_plan, write_plan
 from penstock.profile import read_profile
-from penstock.storage import read_file, write_file
+from penstock.storage import read_input, write_file
 from penstock.units import bytes_text, parse_bytes, parse_rate
 
 ProfilePath = Annotated[Path, typer.Argument(metavar="PROFILE", help="What `penstock profile` wrote.")]
@@ -73,7 +73,7 @@ def plan(
         cores=cores,
         disk_bytes_per_second=parse_rate(disk, name="--disk") if disk else None,
     )
-    found = make_plan(read_profile(read_file(profile), str(profile)), goals, method=method, seed=seed)
+    found = make_plan(read_profile(read_input(profile), str(profile)), goals, method=method, seed=seed)
     written = write_plan(found)
     write_file(out, written)
     output.show(_rows(found), _what_if(found), *found.explanation, f"The plan is in {out}.")

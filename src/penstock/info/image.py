@@ -9,7 +9,7 @@ import numpy as np
 
 from penstock.codecs import ImageInfo, inspect
 from penstock.errors import CodecError
-from penstock.storage import read_file
+from penstock.storage import read_input
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class ImageSummary:
 def describe_image(path: str | os.PathLike[str]) -> ImageSummary:
     """Read the header of an image file; content decides what it is."""
     name = os.fsdecode(path)
-    data = read_file(name)
+    data = read_input(name)
     try:
         info = inspect(data)
     except CodecError as error:

@@ -17,7 +17,7 @@ from penstock.codecs.table import find
 from penstock.errors import ArgumentError, DatasetError, PenstockError, StorageError
 from penstock.records.fidelity import check_fidelity, pieces_for, stored_scans
 from penstock.records.index import Index, Locations
-from penstock.records.manifest import FILE_NAME, Field, Manifest, read_manifest
+from penstock.records.manifest import FILE_NAME, MAX_BYTES, Field, Manifest, read_manifest
 from penstock.storage import read_file, read_range
 from penstock.types import Pixels
 
@@ -202,7 +202,7 @@ class _Opened:
         self.path = path
         place = path / FILE_NAME
         try:
-            self.manifest = read_manifest(read_file(place), str(place))
+            self.manifest = read_manifest(read_file(place, max_bytes=MAX_BYTES), str(place))
         except StorageError as error:
             raise _no_dataset(path, error) from error
         self._columns: dict[str, pa.Array] = {}
@@ -211,7 +211,16 @@ class _Opened:
     @cached_property
     def index(self) -> Index:
         place = self.path / self.manifest.index.file
-        return Index(read_file(place), self.manifest, str(place))
+        try:
+            data = read_file(place, max_bytes=self.manifest.index.bytes)
+        except StorageError as error:
+            if error.errno:
+                raise
+            # A pipe, or longer than the manifest says.
+            raise DatasetError(
+                error.what, where=error.where, fix="restore the index, or build again", code=202
+            ) from error
+        return Index(data, self.manifest, str(place))
 
     def column(self, name: str) -> pa.Array:
         if name not in self._columns:

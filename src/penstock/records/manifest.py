@@ -18,7 +18,7 @@ FILE_NAME = "manifest.json"
 INDEX_NAME = "index.parquet"
 SHARD_NAME = re.compile(r"shards/[A-Za-z0-9][A-Za-z0-9._+-]*\.shard")
 IMAGE_ROLES = ("image", "mask", "depth", "source")
-MAX_BYTES = 2**30
+MAX_BYTES = 2**28
 
 _TAIL = re.compile(rb',\n  "checksum": "crc32c:([0-9a-f]{8})"\n\}\n')
 _TAIL_BYTES = len(b',\n  "checksum": "crc32c:01234567"\n}\n')

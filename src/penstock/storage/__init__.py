@@ -1,5 +1,6 @@
 """Names to bytes and back: the only Python that opens data files."""
 
+from penstock.storage.folders import make_real_folder, remove_file, remove_tree, sync_file, sync_folder, sync_names
 from penstock.storage.local import (
     AppendFile,
     append_line,
@@ -9,6 +10,7 @@ from penstock.storage.local import (
     make_folders,
     probe_reads,
     read_file,
+    read_input,
     read_range,
     time_opens,
     write_file,
@@ -29,9 +31,16 @@ __all__ = [
     "list_tree",
     "locked",
     "make_folders",
+    "make_real_folder",
     "probe_reads",
     "read_file",
+    "read_input",
     "read_range",
+    "remove_file",
+    "remove_tree",
+    "sync_file",
+    "sync_folder",
+    "sync_names",
     "time_opens",
     "write_file",
 ]

@@ -5,16 +5,38 @@ from __future__ import annotations
 import atexit
 import functools
 import os
+import stat
 import time
 
 from penstock import _native
 from penstock.machine import EMULATED_DISK, EmulatedDisk
+from penstock.storage.refusal import refused
 from penstock.types import Buffer
 
+NO_LIMIT = 2**63 - 1
 
-def read_file(path: str | os.PathLike[str]) -> bytes:
-    """Everything a file holds; a pipe is read to its end."""
-    return _native.read_file(os.fsencode(path))
+
+def read_file(path: str | os.PathLike[str], *, max_bytes: int = NO_LIMIT) -> bytes:
+    """Read a whole regular file.
+
+    Pipes and devices are refused at once, because reading one may never end; so is a file of more than `max_bytes`.
+    """
+    return _native.read_file(os.fsencode(path), max_bytes)
+
+
+def read_input(path: str | os.PathLike[str]) -> bytes:
+    """Read a file that the user named, to its end; it may be a pipe or a device. An interrupt ends the wait."""
+    try:
+        is_special = stat.S_IFMT(os.stat(path).st_mode) not in (stat.S_IFREG, stat.S_IFDIR)  # noqa: PTH116
+    except (OSError, ValueError):
+        is_special = False  # `read_file` says what is wrong
+    if not is_special:
+        return read_file(path)
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123 - in Python, whose reads a signal interrupts
+            return file.read()
+    except OSError as error:
+        raise refused(error, "read", path=path) from error
 
 
 def read_range(path: str | os.PathLike[str], offset: int, length: int) -> bytes:
@@ -22,11 +44,18 @@ def read_range(path: str | os.PathLike[str], offset: int, length: int) -> bytes:
     return _native.read_range(os.fsencode(path), offset, length)
 
 
-def write_file(path: str | os.PathLike[str], data: Buffer, *, durable: bool = False) -> None:
+def write_file(
+    path: str | os.PathLike[str],
+    data: Buffer,
+    *,
+    durable: bool = False,
+    work_folder: str | os.PathLike[str] | None = None,
+) -> None:
     """Publish `data` at `path`: readers see what was there before, or all of it, never a part.
 
     A failed write (disk full, no permission) leaves no file behind and an older file as it was.
-    The folder must exist. `durable` waits until the disk holds it, so that it survives a power cut.
+    The folder must exist. `durable` waits until the disk holds it, so that it survives a power cut. A killed process
+    may leave a hidden file beside `path`, or in `work_folder`, which must be on the same disk.
 
     >>> import tempfile
     >>> from pathlib import Path
@@ -35,7 +64,7 @@ def write_file(path: str | os.PathLike[str], data: Buffer, *, durable: bool = Fa
     ...     read_file(Path(folder) / "greeting")
     b'hello'
     """
-    _native.write_file(os.fsencode(path), data, durable)
+    _native.write_file(os.fsencode(path), data, durable, b"" if work_folder is None else os.fsencode(work_folder))
 
 
 def make_folders(path: str | os.PathLike[str]) -> None:

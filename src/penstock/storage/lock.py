@@ -8,42 +8,59 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from penstock.errors import StorageError
+from penstock.storage.refusal import refused
+
+ATTEMPTS = 100
+"""To lock a file that others, who end at the same moment, remove again and again."""
 
 
 @contextmanager
 def locked(path: str | os.PathLike[str]) -> Iterator[None]:
     """Hold a file, which is made if it is not there, for the length of a `with`; refuse if another process holds it.
 
+    Who holds the lock may remove the file, when everything else is done.
+
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder, locked(f"{folder}/lock"):
     ...     os.listdir(folder)
     ['lock']
     """
+    descriptor = _lock(path)
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-    except OSError as error:
-        raise _told(error, "make a file", path) from error
-    try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise StorageError(
-                "another process is working here",
-                where=os.fsdecode(path),
-                fix="wait until it has ended, or choose another folder",
-                code=460,
-            ) from None
         yield
     finally:
         os.close(descriptor)
 
 
-def _told(error: OSError, attempt: str, path: str | os.PathLike[str]) -> StorageError:
-    told = StorageError(
-        f"could not {attempt}: {error.strerror}",
+def _lock(path: str | os.PathLike[str]) -> int:
+    for _ in range(ATTEMPTS):
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
+        except OSError as error:
+            fix = "check that you may write there, and that the disk is not full"
+            raise refused(error, "make a file", path=path, fix=fix, code=420) from error
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            break
+        except OSError as error:
+            os.close(descriptor)
+            fix = "choose a disk whose file system can lock files"
+            raise refused(error, "lock a file", path=path, fix=fix, code=420) from error
+        if _is_at(descriptor, path):
+            return descriptor
+        os.close(descriptor)  # its last holder has removed it: what is locked has no name any more
+    raise StorageError(
+        "another process is working here",
         where=os.fsdecode(path),
-        fix="check that you may write there, and that the disk is not full",
-        code=420,
+        fix="wait until it has ended, or choose another folder",
+        code=460,
     )
-    told.errno = error.errno
-    return told
+
+
+def _is_at(descriptor: int, path: str | os.PathLike[str]) -> bool:
+    try:
+        return os.path.samestat(os.fstat(descriptor), os.lstat(path))
+    except FileNotFoundError:
+        return False

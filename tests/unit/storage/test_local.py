@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from penstock import ArgumentError, StorageError
-from penstock.storage import make_folders, read_file, write_file
+from penstock.storage import make_folders, read_file, read_input, write_file
 
 NOBODY = 65534
 
@@ -94,7 +94,7 @@ def test_device_is_written_in_place_not_replaced() -> None:
     write_file("/dev/null", b"gone")
 
     assert Path("/dev/null").is_char_device()
-    assert read_file("/dev/null") == b""
+    assert read_input("/dev/null") == b""
 
 
 def test_pipe_is_read_to_its_end(tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ def test_pipe_is_read_to_its_end(tmp_path: Path) -> None:
     writer = threading.Thread(target=lambda: pipe.write_bytes(data))
     writer.start()
 
-    assert read_file(pipe) == data
+    assert read_input(pipe) == data
     writer.join()
 
 
