@@ -29,7 +29,6 @@ from penstock.records.manifest import (
     lanes_for,
     write_manifest,
 )
-from penstock.storage import write_file
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -49,7 +48,7 @@ def publish(recipe: Recipe, shards: Sequence[WrittenShard], work: WorkFolder, *,
         )
     table = index_table(listing.columns, rows, recipe.written_fields(), shards)
     index = write_index(table)
-    write_file(work.root / INDEX_NAME, index, durable=durable)
+    work.publish(INDEX_NAME, index, durable=durable)
     manifest = Manifest(
         identity=recipe.identity,
         num_samples=len(rows.kept),
@@ -64,7 +63,7 @@ def publish(recipe: Recipe, shards: Sequence[WrittenShard], work: WorkFolder, *,
         index=FileEntry(INDEX_NAME, len(index), checksum_text(_native.crc32c(index))),
         shards=tuple(_entry(shard) for shard in shards),
     )
-    write_file(work.root / FILE_NAME, write_manifest(manifest), durable=durable)
+    work.publish(FILE_NAME, write_manifest(manifest), durable=durable)
     return manifest
 
 

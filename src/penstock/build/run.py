@@ -26,7 +26,7 @@ from penstock.records.dataset import open_dataset
 from penstock.records.manifest import Manifest
 from penstock.sources import open_source
 from penstock.sources.source import Source
-from penstock.storage import read_file
+from penstock.storage import read_input
 from penstock.types import OnProgress, no_progress
 
 POLL_SECONDS = 0.1
@@ -99,7 +99,7 @@ def prepare(
 
 def load_plan(path: str | os.PathLike[str]) -> Rules:
     """The rules of a plan file, for `build`."""
-    return read_rules(read_file(path), os.fspath(path))
+    return read_rules(read_input(path), os.fspath(path))
 
 
 class Preparation:
@@ -118,18 +118,29 @@ class Preparation:
     def run(self, *, force: bool = False, durable: bool = True, on_progress: OnProgress = no_progress) -> Built:
         """Build, or go on with a build that was interrupted; `force` starts over."""
         work, recipe = self._work, self.recipe
-        if not force and work.is_finished():
+        if not force and work.is_finished() and not work.has_leftovers():
             return _already_built(work, recipe)
-        if force:
-            work.clear()
-        if "estimate" in self.__dict__ or not fits_for_sure(recipe, work.root):
-            check_space(self.estimate, work.root)
+        replaces = force and work.root.is_dir()
+        if not replaces:
+            self._check_space()
         with work.held():
+            work.check()  # again: from here on nobody else builds here
+            if not force and work.is_finished():
+                built = _already_built(work, recipe)
+                work.end()
+                return built
+            if replaces:
+                work.clear()
+                self._check_space()
             state = hashlib.sha256(self._source.state()).hexdigest()
             work.check_begun(recipe.members, state)
-            work.begin(recipe.members, state)
+            work.begin(recipe.members, state, durable=durable)
             staged = stage(self._source, recipe.listing, work.work, on_progress)
             return _Run(recipe.with_places(staged), work, durable, on_progress).build()
+
+    def _check_space(self) -> None:
+        if "estimate" in self.__dict__ or not fits_for_sure(self.recipe, self._work.root):
+            check_space(self.estimate, self._work.root)
 
 
 class _Run:
@@ -159,7 +170,7 @@ class _Run:
 
     def _write_format(self, format: Format) -> None:
         recipe, stem = self.recipe, stem_of(format)
-        finished = self.work.finished_shards(stem)
+        finished = self.work.resumed_shards(stem, durable=self.durable)
         order = recipe.order(format)
         done = sum(notes.num_samples for notes in finished)
         self.num_done += done
@@ -231,5 +242,4 @@ def _already_built(work: WorkFolder, recipe: Recipe) -> Built:
             fix="choose another folder, or replace the dataset with --force",
             code=205,
         )
-    work.end()
     return Built(work.root, dataset.manifest, 0, 0)

@@ -2,24 +2,45 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
-import shutil
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
+import re
+import stat
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from penstock.build.rows import ShardNotes, read_notes
 from penstock.codecs import Format
-from penstock.errors import DatasetError
+from penstock.errors import DatasetError, StorageError
 from penstock.records.manifest import FILE_NAME, INDEX_NAME
-from penstock.storage import locked, make_folders, read_file, write_file
+from penstock.storage import (
+    file_checksum,
+    locked,
+    make_folders,
+    make_real_folder,
+    read_file,
+    remove_file,
+    remove_tree,
+    sync_file,
+    sync_folder,
+    sync_names,
+    write_file,
+)
+from penstock.storage.folders import WRITE_FIX
+from penstock.storage.refusal import refused
 
 WORK_FOLDER = ".build"
 SHARDS_FOLDER = "shards"
 RECIPE_NAME = "recipe.json"
 LOCK_NAME = "lock"
-OWN_NAMES = (FILE_NAME, INDEX_NAME, SHARDS_FOLDER, WORK_FOLDER)
+NOT_DURABLE_NAME = "not-durable"
+ATTEMPTS = 100
+OWN_FILES = (FILE_NAME, INDEX_NAME)
+OWN_FOLDERS = (SHARDS_FOLDER, WORK_FOLDER)
+PART_NAME = re.compile(r"\.penstock-\d+-\d+\.part")
+"""What an earlier version left in OUT if it was killed while it published the index or the manifest."""
 
 
 class WorkFolder:
@@ -34,18 +55,31 @@ class WorkFolder:
         """Refuse a folder that holds what no build writes."""
         if not os.path.lexists(self.root):
             return
-        foreign = sorted({entry.name for entry in self.root.iterdir()} - set(OWN_NAMES)) if self.root.is_dir() else [""]
-        if foreign:
-            raise DatasetError(
-                f"'{foreign[0]}' is here, which no build writes" if foreign[0] else "a file is in the way",
-                where=str(self.root),
-                fix="choose another folder, or an empty one",
-                code=204,
-            )
+        if not self.root.is_dir():
+            raise self._in_the_way("a file is in the way")
+        for entry in sorted(self.root.iterdir()):
+            try:
+                mode = entry.lstat().st_mode
+            except FileNotFoundError:
+                continue  # another build has just ended
+            name = entry.name
+            if stat.S_ISLNK(mode) and name in (*OWN_FILES, *OWN_FOLDERS):
+                raise self._in_the_way(f"'{name}' is a link, which no build writes")
+            is_own = name in OWN_FILES or PART_NAME.fullmatch(name) is not None
+            if not (stat.S_ISREG(mode) and is_own) and not (stat.S_ISDIR(mode) and name in OWN_FOLDERS):
+                raise self._in_the_way(f"'{name}' is here, which no build writes")
+
+    def _in_the_way(self, what: str) -> DatasetError:
+        fix = "choose another folder, or an empty one"
+        return DatasetError(what, where=str(self.root), fix=fix, code=204)
 
     def is_finished(self) -> bool:
         """Whether a whole dataset is here."""
         return (self.root / FILE_NAME).is_file()
+
+    def has_leftovers(self) -> bool:
+        """Whether work files are here: of a build under way, or of one that was killed."""
+        return os.path.lexists(self.work)
 
     def check_begun(self, recipe: Mapping[str, object], state: str) -> None:
         """Refuse to go on with what another build began, or with a source that has changed since."""
@@ -57,18 +91,43 @@ class WorkFolder:
                 fix="give the options that it was begun with, or start over with --force",
                 code=205,
             )
+        if not place.is_file() and self.shards.is_dir() and any(self.shards.iterdir()):
+            raise DatasetError(
+                "shards are here that belong to no manifest and to no build",
+                where=str(self.shards),
+                fix="choose another folder, or remove them with --force",
+                code=205,
+            )
 
-    def begin(self, recipe: Mapping[str, object], state: str) -> None:
-        """Make the folder ready."""
-        make_folders(self.work)
+    def begin(self, recipe: Mapping[str, object], state: str, *, durable: bool) -> None:
+        """Make the folder ready, and remove what a killed build had begun to write."""
+        for folder in (self.root, self.work):
+            for entry in sorted(folder.iterdir()):
+                if entry.name.endswith(".part"):
+                    remove_file(entry)
         if not (self.work / RECIPE_NAME).is_file():
             write_file(self.work / RECIPE_NAME, _note(recipe, state), durable=True)
-        make_folders(self.shards)
+        if not durable:
+            write_file(self.work / NOT_DURABLE_NAME, b"", durable=True)
+        make_real_folder(self.shards)
+        if durable:  # the names of both folders, and of the folders above that may have been made for them
+            sync_folder(self.root)
+            sync_names(self.root)
 
-    def held(self) -> AbstractContextManager[None]:
+    @contextmanager
+    def held(self) -> Iterator[None]:
         """For the length of a `with`, no other build may work here."""
-        make_folders(self.work)
-        return locked(self.work / LOCK_NAME)
+        make_folders(self.root)
+        with ExitStack() as stack:
+            for attempt in range(ATTEMPTS):
+                make_real_folder(self.work)
+                try:
+                    stack.enter_context(locked(self.work / LOCK_NAME))
+                    break
+                except StorageError as error:
+                    if error.errno != errno.ENOENT or attempt + 1 == ATTEMPTS:
+                        raise  # otherwise another build has just ended and taken the folder away
+            yield
 
     def written_bytes(self) -> int:
         """Bytes of the shards that are there, and of the work files."""
@@ -76,12 +135,15 @@ class WorkFolder:
         return sum(entry.stat().st_size for folder in folders for entry in folder.iterdir())
 
     def clear(self) -> None:
-        """Remove everything that a build writes. The manifest goes first: what is left is no dataset."""
-        if self.root.is_dir():
-            (self.root / FILE_NAME).unlink(missing_ok=True)
-            (self.root / INDEX_NAME).unlink(missing_ok=True)
-            shutil.rmtree(self.shards, ignore_errors=True)
-            shutil.rmtree(self.work, ignore_errors=True)
+        """Remove everything that a build writes, except the lock that the caller holds.
+
+        The manifest goes first, and for good, even if the power fails: what is left is no dataset.
+        """
+        remove_file(self.root / FILE_NAME)
+        remove_file(self.root / INDEX_NAME)
+        sync_folder(self.root)
+        remove_tree(self.shards)
+        remove_tree(self.work, keep=frozenset([LOCK_NAME]))
 
     def finished_shards(self, stem: str) -> list[ShardNotes]:
         """Notes of the shards of one format that are finished, from the first on without a gap."""
@@ -95,6 +157,24 @@ class WorkFolder:
                 return found
             found.append(read)
 
+    def resumed_shards(self, stem: str, *, durable: bool) -> list[ShardNotes]:
+        """Finished shards of earlier runs. If one of these did not wait for the disk, their content is checked too.
+
+        A durable build wrote a shard's rows when the disk held the shard, so that its size tells enough.
+        """
+        found = self.finished_shards(stem)
+        if not (self.work / NOT_DURABLE_NAME).is_file():
+            return found
+        for number, notes in enumerate(found):
+            shard = self.shard_path(stem, number)
+            if file_checksum(shard) != (notes.shard_bytes, notes.shard_checksum):
+                return found[:number]
+            if durable:
+                sync_file(shard)
+        if found and durable:
+            sync_folder(self.shards)
+        return found
+
     def rows_path(self, stem: str, number: int) -> Path:
         """Where the rows of a shard are noted."""
         return self.work / f"{stem}-{number:05}.rows"
@@ -104,9 +184,20 @@ class WorkFolder:
         return self.shards / f"{stem}-{number:05}.shard"
 
     def end(self) -> None:
-        """Remove the work files, if there are any."""
-        if self.work.is_dir():
-            shutil.rmtree(self.work)
+        """Remove the work files. The lock goes last: until then no other build comes in."""
+        remove_tree(self.work, keep=frozenset([LOCK_NAME]))
+        remove_file(self.work / LOCK_NAME)
+        try:
+            self.work.rmdir()
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            if error.errno != errno.ENOTEMPTY:  # else another build has just come, sees the dataset and cleans up
+                raise refused(error, "remove the folder", path=self.work, fix=WRITE_FIX, code=420) from error
+
+    def publish(self, name: str, data: bytes, *, durable: bool) -> None:
+        """Put a file of the dataset in its place; what a kill leaves of it is a work file."""
+        write_file(self.root / name, data, durable=durable, work_folder=self.work)
 
 
 def stem_of(format: Format) -> str:

@@ -203,6 +203,73 @@ def test_two_builds_do_not_work_on_one_dataset_at_once(photos: Path, tmp_path: P
     assert build(photos, out, mix=MIX, options=OPTIONS).num_converted == 40
 
 
+def test_force_does_not_clear_what_another_build_is_writing(
+    photos: Path, straight: dict[str, bytes], tmp_path: Path
+) -> None:
+    out = tmp_path / "data.pen"
+    begin(photos, out)
+    before = files_of(out)
+
+    with locked(out / ".build" / "lock"), pytest.raises(StorageError, match="another process is working here"):
+        build(photos, out, mix=MIX, options=OPTIONS, force=True)
+    assert files_of(out) == before
+    build(photos, out, mix=MIX, options=OPTIONS, force=True)
+    assert files_of(out) == straight
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_what_an_earlier_version_left_at_its_publishing_is_removed(
+    photos: Path, straight: dict[str, bytes], tmp_path: Path, force: bool
+) -> None:
+    out = tmp_path / "data.pen"
+    begin(photos, out)
+    (out / ".penstock-4711-0.part").write_bytes(b"half an index")
+
+    build(photos, out, mix=MIX, options=OPTIONS, force=force)
+
+    assert files_of(out) == straight
+
+
+def test_a_finished_dataset_is_found_without_writing(photos: Path, tmp_path: Path) -> None:
+    out = tmp_path / "data.pen"
+    build(photos, out, mix=MIX, options=OPTIONS)
+    before = {path: path.stat().st_mtime_ns for path in (out, *out.rglob("*"))}
+
+    assert build(photos, out, mix=MIX, options=OPTIONS).num_converted == 0
+
+    assert {path: path.stat().st_mtime_ns for path in (out, *out.rglob("*"))} == before
+
+
+def test_shards_that_belong_to_nothing_are_not_mixed_with_new_ones(
+    photos: Path, straight: dict[str, bytes], tmp_path: Path
+) -> None:
+    out = tmp_path / "data.pen"
+    build(photos, out, mix="raw=1")
+    (out / "manifest.json").unlink()
+
+    with pytest.raises(DatasetError, match="belong to no manifest") as caught:
+        build(photos, out, mix=MIX, options=OPTIONS)
+    assert "--force" in caught.value.fix
+    build(photos, out, mix=MIX, options=OPTIONS, force=True)
+    assert files_of(out) == straight
+
+
+def test_shards_that_did_not_wait_for_the_disk_are_read_before_they_count(
+    photos: Path, straight: dict[str, bytes], tmp_path: Path
+) -> None:
+    out = tmp_path / "data.pen"
+    with pytest.raises(StoppedError):
+        build(
+            photos, out, mix=MIX, options=OPTIONS, durable=False, on_progress=stop_when(lambda stage, _: stage == "png")
+        )
+    shard = out / "shards" / "weir-fast-00000.shard"
+    shard.write_bytes(bytes(shard.stat().st_size))  # what a power cut may leave: the length, and zeros
+
+    build(photos, out, mix=MIX, options=OPTIONS)
+
+    assert files_of(out) == straight
+
+
 def test_a_dataset_inside_its_source_is_refused(photos: Path) -> None:
     with pytest.raises(ArgumentError, match="inside its own source"):
         build(photos, photos / "data.pen", mix=MIX)
