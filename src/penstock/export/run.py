@@ -76,6 +76,7 @@ def export(
     _check(chosen)
     target = image_format(chosen.image_format)
     opened = dataset if isinstance(dataset, Dataset) else open_dataset(dataset)
+    _check_apart(opened.path, Path(out))
     if chosen.split is not None:
         opened = opened.split(chosen.split)
     fields = field_images(opened, target)
@@ -94,6 +95,14 @@ def export(
         num_bytes=num_bytes,
         dropped=dict(sorted(dropped.items())),
     )
+
+
+def _check_apart(dataset: Path, out: Path) -> None:
+    """A dataset is only read: an export inside it would make it a folder that no build takes."""
+    if out.resolve().is_relative_to(dataset.resolve()):
+        raise ArgumentError(
+            "the export would lie inside the dataset", where=str(out), fix="choose a folder outside of it", code=100
+        )
 
 
 def _check(options: ExportOptions) -> None:

@@ -6,12 +6,16 @@ import fcntl
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from penstock import _native
 from penstock.errors import StorageError
+from penstock.storage.folders import FOLDER_FLAGS, WRITE_FIX, check_real_folder, empty_folder, sync_folder
 from penstock.storage.local import make_folders
 from penstock.storage.refusal import refused
+
+PRIVATE = 0o700
 
 
 @contextmanager
@@ -19,28 +23,33 @@ def new_folder(out: Path, *, expected_bytes: int) -> Iterator[Path]:
     """A hidden folder beside `out` that takes its name when the block ends without an error, and vanishes otherwise.
 
     `out` must not exist, or be an empty folder. What a killed process left is thrown away; one that still runs is not
-    disturbed. `expected_bytes` beyond the free space are refused at once.
+    disturbed. `expected_bytes` beyond the free space are refused at once. When the name appears, the disk holds
+    everything that is in the folder, so that a power cut leaves all of it or nothing.
+
+    The hidden folder is ours alone until then: a link under its name, or a folder of somebody else, is refused.
     """
     _check_free(out)
-    make_folders(out.absolute().parent)
-    _check_space(out.absolute().parent, expected_bytes)
-    hidden = out.absolute().parent / f".{out.name}.penstock-part"
-    make_folders(hidden)
-    lock = _lock(hidden, out)
+    parent = out.absolute().parent
+    make_folders(parent)
+    _check_space(parent, expected_bytes)
+    hidden = parent / f".{out.name}.penstock-part"
+    descriptor = _open_private(hidden, out)
     try:
-        for left in hidden.iterdir():
-            shutil.rmtree(left) if left.is_dir() else left.unlink()
+        try:
+            empty_folder(descriptor)
+        except OSError as error:
+            raise refused(error, "remove what was left", path=hidden, fix=WRITE_FIX, code=420) from error
         yield hidden
-        _rename(hidden, out)
+        _publish(descriptor, hidden, out)
     except BaseException:
-        shutil.rmtree(hidden, ignore_errors=True)
+        _discard(descriptor, hidden)
         raise
     finally:
-        os.close(lock)
+        os.close(descriptor)
 
 
 def _check_free(out: Path) -> None:
-    if not os.path.lexists(out) or (out.is_dir() and not any(out.iterdir())):
+    if not os.path.lexists(out) or (out.is_dir() and not out.is_symlink() and not any(out.iterdir())):
         return
     raise StorageError(
         f"'{out}' exists already", where=str(out), fix="choose another folder: nothing is overwritten", code=430
@@ -58,11 +67,32 @@ def _check_space(folder: Path, expected_bytes: int) -> None:
         )
 
 
-def _lock(hidden: Path, out: Path) -> int:
-    """Hold the folder, as long as this process lives."""
-    descriptor = os.open(hidden, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+def _open_private(hidden: Path, out: Path) -> int:
+    """Make the folder, or take over what a killed process left; nobody else writes there while this process lives."""
     try:
+        with suppress(FileExistsError):
+            hidden.mkdir(PRIVATE)
+        check_real_folder(hidden)
+        descriptor = os.open(hidden, FOLDER_FLAGS)
+    except StorageError:
+        raise
+    except OSError as error:
+        raise refused(error, "create the folder", path=hidden, fix=WRITE_FIX, code=420) from error
+    try:
+        if os.fstat(descriptor).st_uid != os.geteuid():
+            raise StorageError(
+                "a folder of another user is in the way",
+                where=str(hidden),
+                fix="ask its owner to remove it, or choose another folder",
+                code=433,
+            )
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if not _is_at(descriptor, hidden):  # whoever held it has just published it
+            raise BlockingIOError
+        os.fchmod(descriptor, PRIVATE)
+    except StorageError:
+        os.close(descriptor)
+        raise
     except OSError:
         os.close(descriptor)
         raise StorageError(
@@ -74,8 +104,41 @@ def _lock(hidden: Path, out: Path) -> int:
     return descriptor
 
 
-def _rename(hidden: Path, out: Path) -> None:
+def _publish(descriptor: int, hidden: Path, out: Path) -> None:
+    if not _is_at(descriptor, hidden):
+        raise StorageError(
+            "the folder was moved away while it was filled",
+            where=str(hidden),
+            fix="choose a folder that only you can write to",
+            code=433,
+        )
     try:
+        _native.sync_file_system(descriptor)
+        os.fchmod(descriptor, 0o777 & ~_umask())
         hidden.rename(out)  # replaces an empty folder, and nothing else
     except OSError as error:
         raise refused(error, "put the folder in its place", path=out, fix="choose another folder") from error
+    sync_folder(out.absolute().parent)
+
+
+def _discard(descriptor: int, hidden: Path) -> None:
+    """Remove what was written; as far as possible, because the error that led here is what matters."""
+    with suppress(OSError):
+        if _is_at(descriptor, hidden):  # otherwise it has its name already, or somebody moved it
+            empty_folder(descriptor)
+            hidden.rmdir()
+
+
+def _is_at(descriptor: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(descriptor), os.lstat(path))
+    except FileNotFoundError:
+        return False
+
+
+def _umask() -> int:
+    # os.umask() cannot look without changing it, for all threads.
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("Umask:"):
+            return int(line.split()[1], 8)
+    return 0o022
