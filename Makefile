@@ -61,7 +61,7 @@ format:          ## rewrite files the way lint wants them
 	@$(TOOL)/ruff format -q .
 	@$(TOOL)/clang-format -i $(NATIVE)
 
-docs:            ## write the parts of docs/ that are made from code
+docs:            ## write the parts of README.md and docs/ that are made from code and lines
 	$(SETUP) package
 	@$(RUN) -m scripts.docs
 

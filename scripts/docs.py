@@ -1,4 +1,6 @@
-"""Writes the parts of docs/ that are made from code, between `<!-- made from code: NAME -->` and `<!-- end -->`.
+"""Writes the parts of README.md and docs/ that are made from code and recorded lines.
+
+They stand between `<!-- made from code: NAME -->` and `<!-- end -->`.
 
 python -m scripts.docs
 """
@@ -14,6 +16,7 @@ from penstock.codecs.contract import Capabilities
 from penstock.codecs.parameters import Choice, Counts, Flag, Integer, Parameter
 from scripts.accelerators import bound_table, instruction_table, resource_table
 from scripts.order_quality import mix_table, quality_table
+from scripts.readme_table import readme_table
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -28,7 +31,8 @@ def main() -> None:
 
 def pages() -> list[Path]:
     """Pages that have parts made from code."""
-    return [page for page in sorted(DOCS.rglob("*.md")) if PART.search(page.read_text(encoding="utf-8"))]
+    candidates = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
+    return [page for page in candidates if PART.search(page.read_text(encoding="utf-8"))]
 
 
 def rewritten(page: Path) -> str:
@@ -63,6 +67,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "order_mix": mix_table,
     "order_quality": quality_table,
     "parameters": parameter_table,
+    "results": readme_table,
 }
 
 
