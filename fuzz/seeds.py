@@ -16,6 +16,7 @@ from penstock.codecs import find
 from penstock.codecs.pjpeg import scan_ends
 from penstock.testing.codec import capabilities_of, sample_image
 from penstock.types import Pixels
+from tests.jpeg_samplings import all_samplings, noise_jpeg
 from tests.unit.codecs.test_suite import FORMATS
 from tests.weir_files import encode_split
 
@@ -36,7 +37,7 @@ class Seed:
 def all_seeds() -> list[Seed]:
     """Every seed, sorted by codec and name; the same on every machine with the same libraries."""
     return sorted(
-        (*encoded_seeds(), *pillow_seeds(), *truncated_seeds(), *row_seeds(), *tiff_seeds()),
+        (*encoded_seeds(), *pillow_seeds(), *truncated_seeds(), *row_seeds(), *sampling_seeds(), *tiff_seeds()),
         key=lambda seed: (seed.codec, seed.name),
     )
 
@@ -113,6 +114,18 @@ def row_seeds() -> Iterator[Seed]:
         pixels: Pixels = rng.integers(0, 256, shape, np.uint8)
         data = penstock.encode(pixels, f"jpeg:q={quality}:restart:optimize:subsampling={subsampling}")
         yield Seed("jpeg", f"rows-{channels}-{subsampling}", data)
+
+
+def sampling_seeds() -> Iterator[Seed]:
+    """JPEGs of every sampling that libjpeg decodes: 4x2 and 2x4 among them, and mixed ones."""
+    for factors in all_samplings():
+        name = "-".join(f"{across}x{down}" for across, down in factors)
+        data = noise_jpeg(17, 9, factors)
+        try:
+            penstock.decode(data)
+        except penstock.CodecError:
+            continue
+        yield Seed("jpeg", f"sampling-{name}", data)
 
 
 def tiff_seeds() -> Iterator[Seed]:

@@ -49,6 +49,26 @@ bool will_be_smoothed(const jpeg_decompress_struct& info) {
     return false;
 }
 
+// Whether libjpeg crops this file wrongly: with scaling, chroma may be transformed at more than the image's scale and
+// yet need upsampling (luma of 4x2 or 2x4), for which jpeg_crop_scanline() of libjpeg-turbo before 3.0 takes a wrong
+// width. Those rows are decoded in full; the library in use may be older than the one built for, so always.
+bool crops_wrongly(const jpeg_decompress_struct& info) {
+    for (int i = 0; i < info.num_components; ++i) {
+        const jpeg_component_info& component = info.comp_info[i];
+#if JPEG_LIB_VERSION >= 70
+        const int scaled = component.DCT_h_scaled_size;
+        const int least = info.min_DCT_h_scaled_size;
+#else
+        const int scaled = component.DCT_scaled_size;
+        const int least = info.min_DCT_scaled_size;
+#endif
+        const bool is_full_size = component.h_samp_factor * scaled == info.max_h_samp_factor * least &&
+                                  component.v_samp_factor * scaled == info.max_v_samp_factor * least;
+        if (scaled != least && !is_full_size) return true;
+    }
+    return false;
+}
+
 void check_agreement(const jpeg_decompress_struct& info, const ImageInfo& seen) {
     const int channels = info.num_components == 1 ? 1 : 3;
     if (info.image_width == seen.shape.width && info.image_height == seen.shape.height &&
@@ -72,10 +92,17 @@ void set_output(jpeg_decompress_struct& info, const DecodeOptions& options) {
 // What to ask of libjpeg for `region`, before it rounds the left side down to an MCU.
 Window window_for(const jpeg_decompress_struct& info, const Region& region) {
     if (will_be_smoothed(info)) return {0, info.output_width, 0, info.output_height};
+    if (crops_wrongly(info)) return {0, info.output_width, region.y, region.height};
     const JDIMENSION margin = is_subsampled_across(info) ? 2 : 0;
     const JDIMENSION left = std::max(region.x, margin) - margin;
     const JDIMENSION right = std::min(region.x + region.width + margin, info.output_width);
-    return {left, right - left, region.y, region.height};
+    if (margin == 0) return {left, right - left, region.y, region.height};
+    // A window that leaves a component fewer than three samples across makes libjpeg choose plainer upsampling, for
+    // all components: of those that have a fourth of the pixels, but also of their neighbours.
+    const auto least = static_cast<JDIMENSION>(3 * info.max_h_samp_factor);
+    const JDIMENSION wide_right = std::min(std::max(right, left + least), info.output_width);
+    const JDIMENSION wide_left = std::min(left, wide_right - std::min(wide_right, least));
+    return {wide_left, wide_right - wide_left, region.y, region.height};
 }
 
 /// A pixel as Pillow's `convert("RGB")` makes it of CMYK, which every JPEG stores inverted.
