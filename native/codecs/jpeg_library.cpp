@@ -12,6 +12,9 @@ namespace {
 // too.
 constexpr int kMaxScans = 100;
 
+// 64 MiB of coefficients: what an arithmetic-coded file of several scans may take of memory however short it is.
+constexpr std::uint64_t kMaxFreeBlocks = std::uint64_t{1} << 19;
+
 constexpr std::size_t kFirstOutputBytes = std::size_t{1} << 16;
 
 constexpr JOCTET kEndOfImage[2] = {0xFF, JPEG_EOI};
@@ -92,14 +95,16 @@ std::string lower_first(std::string text) {
 }
 
 // Every block needs two Huffman codes in sequential mode (DC, end of block), one in progressive mode; a code has a bit.
-std::uint64_t least_bits(const jpeg_decompress_struct& info) {
-    if (info.arith_code) return 0;
+// Arithmetic coding has no such bound. Of it we ask a bit a block too where all coefficients are held in memory: any
+// photograph has far more, and a flat image that has not is decoded up to kMaxFreeBlocks.
+std::uint64_t least_bits(jpeg_decompress_struct& info) {
     std::uint64_t num_blocks = 0;
     for (int i = 0; i < info.num_components; ++i) {
         const jpeg_component_info& component = info.comp_info[i];
         num_blocks += std::uint64_t{component.width_in_blocks} * component.height_in_blocks;
     }
-    return info.progressive_mode ? num_blocks : 2 * num_blocks;
+    if (!info.arith_code) return info.progressive_mode ? num_blocks : 2 * num_blocks;
+    return num_blocks > kMaxFreeBlocks && jpeg_has_multiple_scans(&info) ? num_blocks : 0;
 }
 
 bool all_coefficients_known(const jpeg_decompress_struct& info) {
@@ -150,13 +155,20 @@ Decompressor::Decompressor(ByteView data) {
 
 void Decompressor::read_header() {
     run([this] { jpeg_read_header(&info_, TRUE); });
-    if (std::uint64_t{source_.base.bytes_in_buffer} * 8 < least_bits(info_)) {
-        throw Error(ErrorCode::truncated,
-                    "jpeg of " + std::to_string(info_.image_width) + "x" + std::to_string(info_.image_height) +
-                        " pixels cannot fit in the " + std::to_string(source_.base.bytes_in_buffer) +
-                        " bytes after its header",
-                    at_byte("jpeg", source_.data.size()), fix_of(ErrorCode::truncated));
+    if (std::uint64_t{source_.base.bytes_in_buffer} * 8 >= least_bits(info_)) return;
+    if (info_.arith_code) {
+        throw Error(ErrorCode::too_large,
+                    "arithmetic-coded jpeg of several scans and " + std::to_string(info_.image_width) + "x" +
+                        std::to_string(info_.image_height) + " pixels has only " +
+                        std::to_string(source_.base.bytes_in_buffer) + " bytes after its header",
+                    at_byte("jpeg", source_.offset()),
+                    "if the file is trusted, convert it to a Huffman-coded JPEG, for example with jpegtran -optimize");
     }
+    throw Error(ErrorCode::truncated,
+                "jpeg of " + std::to_string(info_.image_width) + "x" + std::to_string(info_.image_height) +
+                    " pixels cannot fit in the " + std::to_string(source_.base.bytes_in_buffer) +
+                    " bytes after its header",
+                at_byte("jpeg", source_.data.size()), fix_of(ErrorCode::truncated));
 }
 
 void Decompressor::check_complete() const {

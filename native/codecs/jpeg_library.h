@@ -77,7 +77,8 @@ class Decompressor {
     }
 
     /// Reads the header, after which `info()` describes the image, and refuses what cannot be whole: fewer bits than
-    /// any image of this size needs. So memory is bounded by a multiple of the data's length.
+    /// any image of this size needs. So memory is bounded by a multiple of the data's length (arithmetic coding: by
+    /// that or 64 MiB, whichever is more).
     void read_header();
 
     /// Throws `truncated` if a file of several scans ended before all of them were there.

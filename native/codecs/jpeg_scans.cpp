@@ -9,10 +9,7 @@
 
 namespace penstock::jpeg {
 
-namespace {
-
-// The marker (its 0xFF) that ends the entropy-coded bytes from `position` on, or the end of the data.
-std::size_t end_of_scan(ByteView data, std::size_t position) {
+std::size_t end_of_scan(ByteView data, std::size_t position) noexcept {
     while (position + 1 < data.size()) {
         const void* found = std::memchr(&data[position], 0xFF, data.size() - position - 1);
         if (found == nullptr) break;
@@ -24,8 +21,6 @@ std::size_t end_of_scan(ByteView data, std::size_t position) {
     }
     return data.size();
 }
-
-}  // namespace
 
 std::vector<std::size_t> scan_ends(ByteView data) {
     std::vector<std::size_t> ends;

@@ -9,6 +9,9 @@
 
 namespace penstock::jpeg {
 
+/// The marker (its 0xFF) that ends the entropy-coded bytes from `position` on, or the end of the data.
+[[nodiscard]] std::size_t end_of_scan(ByteView data, std::size_t position) noexcept;
+
 /// The byte behind each scan, in order: the first that is a marker again and no restart. Tables between two scans
 /// belong to the one that follows, everything before the first to the first.
 ///

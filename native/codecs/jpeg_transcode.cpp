@@ -16,43 +16,58 @@ namespace penstock::jpeg {
 
 namespace {
 
-constexpr unsigned kWholeSegment = 0xFFFF;
+bool starts_with(const Segment& segment, const char* name, std::size_t length) {
+    return segment.content.size() >= length && std::memcmp(segment.content.data(), name, length) == 0;
+}
 
-void keep_segments(jpeg_decompress_struct& source) {
-    jpeg_save_markers(&source, JPEG_COM, kWholeSegment);
-    for (int i = 0; i < 16; ++i) jpeg_save_markers(&source, JPEG_APP0 + i, kWholeSegment);
+// APPn and COM segments, those between and behind the scans too. libjpeg-turbo before 3.0.4 could save them, but walks
+// through all that it has for each one more: a file of comments took a minute per MB.
+std::vector<Segment> segments_of(ByteView data) {
+    std::vector<Segment> segments;
+    std::size_t num_scans = 0;
+    try {
+        MarkerWalk walk(data);
+        for (Segment segment = walk.next(); segment.marker != kEoi; segment = walk.next()) {
+            if (segment.marker == kSos) {
+                ++num_scans;
+                walk.move_to(end_of_scan(data, walk.position()));
+            } else if (segment.marker == kCom || (segment.marker >= kApp0 && segment.marker <= kApp15)) {
+                segments.push_back(segment);
+            }
+        }
+    } catch (const Error&) {
+        if (num_scans == 0) throw;  // behind a scan the file may end without its end mark
+    }
+    return segments;
 }
 
 // The index of a file of several images (MPO), and the offsets of rows, point at bytes that are not carried over.
-bool is_stale(const jpeg_marker_struct& segment) {
-    if (is_row_segment(segment.marker, {segment.data, segment.data_length})) return true;
-    return segment.marker == kApp2 && segment.data_length >= 4 && std::memcmp(segment.data, "MPF\0", 4) == 0;
-}
-
-bool starts_with(const jpeg_marker_struct& segment, const char* name, unsigned length) {
-    return segment.data_length >= length && std::memcmp(segment.data, name, length) == 0;
+bool is_stale(const Segment& segment) {
+    if (is_row_segment(segment.marker, segment.content)) return true;
+    return segment.marker == kApp2 && starts_with(segment, "MPF\0", 4);
 }
 
 // Segments that a decoder must have seen before the first scan.
-bool tells_colors(const jpeg_marker_struct& segment) {
-    return (segment.marker == JPEG_APP0 && starts_with(segment, "JFIF\0", 5)) ||
-           (segment.marker == JPEG_APP0 + 14 && starts_with(segment, "Adobe", 5));
+bool tells_colors(const Segment& segment) {
+    return (segment.marker == kApp0 && starts_with(segment, "JFIF\0", 5)) ||
+           (segment.marker == kApp14 && starts_with(segment, "Adobe", 5));
 }
 
-void write_segments(jpeg_compress_struct& target, const jpeg_decompress_struct& source, SegmentOrder order) {
-    for (const jpeg_marker_struct* segment = source.marker_list; segment != nullptr; segment = segment->next) {
-        if (is_stale(*segment) || (order == SegmentOrder::behind && !tells_colors(*segment))) continue;
-        jpeg_write_marker(&target, segment->marker, segment->data, segment->data_length);
+void write_segments(jpeg_compress_struct& target, const std::vector<Segment>& segments, SegmentOrder order) {
+    for (const Segment& segment : segments) {
+        if (is_stale(segment) || (order == SegmentOrder::behind && !tells_colors(segment))) continue;
+        jpeg_write_marker(&target, segment.marker, segment.content.data(),
+                          static_cast<unsigned>(segment.content.size()));
     }
 }
 
-void append_segments(ByteBuffer& out, const jpeg_decompress_struct& source) {
-    for (const jpeg_marker_struct* segment = source.marker_list; segment != nullptr; segment = segment->next) {
-        if (is_stale(*segment) || tells_colors(*segment)) continue;
-        const unsigned length = segment->data_length + 2;
-        const JOCTET head[4] = {0xFF, segment->marker, static_cast<JOCTET>(length >> 8), static_cast<JOCTET>(length)};
+void append_segments(ByteBuffer& out, const std::vector<Segment>& segments) {
+    for (const Segment& segment : segments) {
+        if (is_stale(segment) || tells_colors(segment)) continue;
+        const std::size_t length = segment.content.size() + 2;
+        const JOCTET head[4] = {0xFF, segment.marker, static_cast<JOCTET>(length >> 8), static_cast<JOCTET>(length)};
         out.append(head, sizeof head);
-        out.append(segment->data, segment->data_length);
+        out.append(segment.content.data(), segment.content.size());
     }
 }
 
@@ -69,10 +84,10 @@ void set_coding(jpeg_compress_struct& target, const Parameters& parameters) {
 
 ByteBuffer transcode(ByteView data, const Parameters& parameters, std::uint64_t max_pixels, SegmentOrder order) {
     (void)inspect_image(*find_codec("jpeg"), data, max_pixels);
+    const std::vector<Segment> segments = segments_of(data);
     Decompressor decompressor(data);
     jpeg_decompress_struct& source = decompressor.info();
     jvirt_barray_ptr* coefficients = nullptr;
-    decompressor.run([&] { keep_segments(source); });
     decompressor.read_header();
     decompressor.run([&] { coefficients = jpeg_read_coefficients(&source); });
     if (jpeg_has_multiple_scans(&source)) decompressor.check_complete();
@@ -83,11 +98,11 @@ ByteBuffer transcode(ByteView data, const Parameters& parameters, std::uint64_t 
         jpeg_copy_critical_parameters(&source, &target);
         set_coding(target, parameters);
         jpeg_write_coefficients(&target, coefficients);
-        write_segments(target, source, order);
+        write_segments(target, segments, order);
         jpeg_finish_compress(&target);
     });
     ByteBuffer coded = compressor.take();
-    if (order == SegmentOrder::behind) append_segments(coded, source);
+    if (order == SegmentOrder::behind) append_segments(coded, segments);
     return parameters.flag("restart") ? with_row_offsets(std::move(coded)) : std::move(coded);
 }
 

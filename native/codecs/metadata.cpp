@@ -1,6 +1,5 @@
 #include "codecs/metadata.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "base/crc32c.h"
@@ -10,6 +9,9 @@
 namespace penstock {
 
 namespace {
+
+constexpr std::size_t kEntryHeadBytes = 8;  // tag, length
+constexpr std::size_t kChecksumBytes = 4;
 
 void append_u32(ByteBuffer& out, std::size_t value) {
     const auto narrow = static_cast<std::uint32_t>(value);
@@ -38,15 +40,20 @@ std::size_t character_bytes(ByteView text) noexcept {
 }  // namespace
 
 void Metadata::add(std::string_view tag, ByteView content) {
-    const bool is_second = tag != "TEXT" && std::find(kept_.begin(), kept_.end(), tag) != kept_.end();
-    if (is_second || content.size() > kMaxMetadataBytes) {
+    if (content.size() > room() || seen_.contains(tag)) {
         drop(tag);
         return;
     }
+    if (tag != "TEXT") seen_.emplace(tag);
     entries_.append(tag.data(), 4);
     append_u32(entries_, content.size());
     entries_.append(content.data(), content.size());
     kept_.emplace_back(tag);
+}
+
+std::size_t Metadata::room() const noexcept {
+    const std::size_t taken = entries_.size() + kEntryHeadBytes + kChecksumBytes;
+    return taken > kMaxMetadataBytes ? 0 : kMaxMetadataBytes - taken;
 }
 
 void Metadata::drop(std::string_view tag) {

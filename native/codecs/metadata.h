@@ -2,6 +2,8 @@
 // "Metadata". `embed.h` puts it back into a file.
 #pragma once
 
+#include <functional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,13 +13,21 @@
 
 namespace penstock {
 
+/// Of one file, heads of entries and checksum included; what does not fit any more is dropped. 16 MiB: profiles and
+/// EXIF of real files have less than 1 MB, but a few kB of deflate can claim as much, and a few MB many times that.
+inline constexpr std::size_t kMaxMetadataBytes = std::size_t{1} << 24;
+
 /// What a file says beside its pixels, and what of that a dataset has no place for.
 class Metadata {
   public:
-    /// Notes an entry; the second one of a tag that may stand once (all but TEXT) is dropped.
+    /// Notes an entry. The second one of a tag that may stand once (all but TEXT) is dropped, and so is one that makes
+    /// the block longer than `kMaxMetadataBytes`.
     void add(std::string_view tag, ByteView content);
     /// Notes that something was left out; what is no letter or digit in its name becomes '?'.
     void drop(std::string_view tag);
+
+    /// Bytes of content that a next entry may have.
+    [[nodiscard]] std::size_t room() const noexcept;
 
     /// The entries with their checksum; empty if there are none.
     [[nodiscard]] ByteBuffer block() const;
@@ -27,6 +37,7 @@ class Metadata {
   private:
     ByteBuffer entries_;
     std::vector<std::string> kept_;
+    std::set<std::string, std::less<>> seen_;  // those that may stand once
     std::vector<std::string> dropped_;
 };
 

@@ -7,8 +7,6 @@
 
 namespace penstock {
 
-inline constexpr std::size_t kMaxMetadataBytes = std::size_t{1} << 24;  ///< of an entry; more is dropped
-
 /// Latin-1 as UTF-8.
 [[nodiscard]] std::string utf8_of_latin1(ByteView text);
 [[nodiscard]] bool is_utf8(ByteView text) noexcept;

@@ -32,19 +32,30 @@ struct FreeDecompressor {
 
 std::string_view text_of(ByteView bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 
-// What a zlib stream holds; nothing if it is damaged or larger than an entry may be.
-std::optional<std::string> inflated(ByteView stream) {
-    const std::unique_ptr<libdeflate_decompressor, FreeDecompressor> decompressor(libdeflate_alloc_decompressor());
-    if (decompressor == nullptr) return std::nullopt;
-    for (std::size_t size = std::max<std::size_t>(4 * stream.size(), 4096);; size *= 4) {
-        std::string out(std::min(size, kMaxMetadataBytes), '\0');
-        std::size_t actual = 0;
-        const libdeflate_result result = libdeflate_zlib_decompress(decompressor.get(), stream.data(), stream.size(),
-                                                                    out.data(), out.size(), &actual);
-        if (result == LIBDEFLATE_SUCCESS) return out.substr(0, actual);
-        if (result != LIBDEFLATE_INSUFFICIENT_SPACE || size >= kMaxMetadataBytes) return std::nullopt;
+// Inflates the compressed chunks of one file. A file that is made of chunks too large to be kept must not cost more
+// than one that keeps them: the bytes of all attempts together are bounded.
+class Inflater {
+  public:
+    // What a zlib stream holds; nothing if it is damaged or longer than `room`, or if the file has cost enough.
+    [[nodiscard]] std::optional<std::string> inflate(ByteView stream, std::size_t room) {
+        if (decompressor_ == nullptr) decompressor_.reset(libdeflate_alloc_decompressor());
+        if (decompressor_ == nullptr) return std::nullopt;
+        for (std::size_t size = std::max<std::size_t>(4 * stream.size(), 4096);; size *= 4) {
+            const std::size_t limit = std::min({size, room, allowance_});
+            std::string out(limit, '\0');
+            std::size_t actual = 0;
+            const libdeflate_result result = libdeflate_zlib_decompress(decompressor_.get(), stream.data(),
+                                                                        stream.size(), out.data(), limit, &actual);
+            allowance_ -= limit;
+            if (result == LIBDEFLATE_SUCCESS) return out.substr(0, actual);
+            if (result != LIBDEFLATE_INSUFFICIENT_SPACE || limit < size) return std::nullopt;
+        }
     }
-}
+
+  private:
+    std::unique_ptr<libdeflate_decompressor, FreeDecompressor> decompressor_;
+    std::size_t allowance_ = 4 * kMaxMetadataBytes;
+};
 
 // Cuts off what stands before the next zero byte; nothing if there is none.
 std::optional<ByteView> take_part(ByteView& rest) {
@@ -56,31 +67,35 @@ std::optional<ByteView> take_part(ByteView& rest) {
     return part;
 }
 
-bool add_profile(ByteView content, Metadata& metadata) {
+bool add_profile(ByteView content, Inflater& inflater, Metadata& metadata) {
     if (!take_part(content) || content.empty() || content[0] != 0) return false;
-    const std::optional<std::string> profile = inflated(content.subspan(1));
+    const std::optional<std::string> profile = inflater.inflate(content.subspan(1), metadata.room());
     if (profile) metadata.add("ICCP", {reinterpret_cast<const std::uint8_t*>(profile->data()), profile->size()});
     return profile.has_value();
 }
 
-bool add_latin1(std::string_view type, ByteView content, Metadata& metadata) {
+bool add_latin1(std::string_view type, ByteView content, Inflater& inflater, Metadata& metadata) {
     const std::optional<ByteView> key = take_part(content);
     if (!key) return false;
     std::optional<std::string> value(text_of(content));
-    if (type == "zTXt") value = content.empty() || content[0] != 0 ? std::nullopt : inflated(content.subspan(1));
+    if (type == "zTXt") {
+        if (content.empty() || content[0] != 0) return false;
+        value = inflater.inflate(content.subspan(1), metadata.room());
+    }
     if (!value) return false;
     const ByteView letters{reinterpret_cast<const std::uint8_t*>(value->data()), value->size()};
     add_text(metadata, utf8_of_latin1(*key), utf8_of_latin1(letters));
     return true;
 }
 
-bool add_international(ByteView content, Metadata& metadata) {
+bool add_international(ByteView content, Inflater& inflater, Metadata& metadata) {
     const std::optional<ByteView> key = take_part(content);
     if (!key || content.size() < 2 || content[0] > 1 || content[1] != 0) return false;
     const bool is_compressed = content[0] == 1;
     content = content.subspan(2);
     if (!take_part(content) || !take_part(content)) return false;  // language, translated key
-    const std::optional<std::string> value = is_compressed ? inflated(content) : std::string(text_of(content));
+    const std::optional<std::string> value =
+        is_compressed ? inflater.inflate(content, metadata.room()) : std::string(text_of(content));
     if (!value) return false;
     const ByteView letters{reinterpret_cast<const std::uint8_t*>(value->data()), value->size()};
     if (text_of(*key) == kXmpKey) {
@@ -101,10 +116,10 @@ bool add_fixed(std::string_view type, ByteView content, Metadata& metadata) {
     return false;
 }
 
-bool add_chunk(std::string_view type, ByteView content, Metadata& metadata) {
-    if (type == "iCCP") return add_profile(content, metadata);
-    if (type == "tEXt" || type == "zTXt") return add_latin1(type, content, metadata);
-    if (type == "iTXt") return add_international(content, metadata);
+bool add_chunk(std::string_view type, ByteView content, Inflater& inflater, Metadata& metadata) {
+    if (type == "iCCP") return add_profile(content, inflater, metadata);
+    if (type == "tEXt" || type == "zTXt") return add_latin1(type, content, inflater, metadata);
+    if (type == "iTXt") return add_international(content, inflater, metadata);
     if (type == "eXIf") {
         metadata.add("EXIF", content);
         return true;
@@ -119,6 +134,7 @@ std::size_t load_length(const std::uint8_t* bytes) {
 }  // namespace
 
 void read_metadata(ByteView file, Metadata& metadata) {
+    Inflater inflater;
     ByteView rest = file.subspan(std::min(kSignature.size(), file.size()));
     while (rest.size() >= 12) {
         const std::size_t length = load_length(rest.data());
@@ -126,7 +142,7 @@ void read_metadata(ByteView file, Metadata& metadata) {
         const std::string_view type = text_of(rest.subspan(4, 4));
         if (type == "IEND") return;
         const bool is_ancillary = (rest[4] & 0x20) != 0 && type != kTransparency;
-        if (is_ancillary && !add_chunk(type, rest.subspan(8, length), metadata)) metadata.drop(type);
+        if (is_ancillary && !add_chunk(type, rest.subspan(8, length), inflater, metadata)) metadata.drop(type);
         rest = rest.subspan(12 + length);
     }
 }

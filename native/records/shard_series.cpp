@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <limits>
+#include <string>
 #include <utility>
 
 #include "base/crc32c.h"
+#include "base/error.h"
 #include "storage/file.h"
 
 namespace penstock {
@@ -41,15 +44,22 @@ std::uint64_t stored_bytes(const Record& record) {
     return sum;
 }
 
+// The index keeps these as signed numbers of 32 bits.
+std::uint32_t fitting(std::uint64_t value, const char* name) {
+    if (value <= std::numeric_limits<std::int32_t>::max()) return static_cast<std::uint32_t>(value);
+    throw Error(ErrorCode::too_large, std::string(name) + " of " + std::to_string(value) + " does not fit the index",
+                "a row of the index", "leave the image out, or split it");
+}
+
 Row row_of(const StoredImage& image, std::int64_t id, std::size_t field, std::uint64_t offset) {
     Row row;
     row.id = id;
     row.offset = static_cast<std::int64_t>(offset);
     row.length = static_cast<std::int64_t>(image.bytes.size());
-    row.width = image.shape.width;
-    row.height = image.shape.height;
+    row.width = fitting(image.shape.width, "a width");
+    row.height = fitting(image.shape.height, "a height");
     row.checksum = image.checksum;
-    row.metadata_length = static_cast<std::uint32_t>(image.metadata.size());
+    row.metadata_length = fitting(image.metadata.size(), "a length of metadata");
     row.pixels = image.pixels;
     image.codec->name().copy(row.codec.data(), row.codec.size());
     row.field = static_cast<std::uint16_t>(field);

@@ -37,15 +37,15 @@ class Entry:
 
 def read_metadata(data: Buffer) -> list[Entry]:
     """The entries of a file, in their order."""
-    tables = _Tables.of(data)
-    rest = tables.metadata
+    content = _Tables.of(data).metadata
     entries = []
-    while rest:
-        size = int.from_bytes(rest[4:8], "little")
-        if len(rest) < 8 + size or not rest[:4].isascii():
+    at = 0
+    while at < len(content):
+        tag, size = content[at : at + 4], int.from_bytes(content[at + 4 : at + 8], "little")
+        if len(content) < at + 8 + size or not tag.isascii():
             raise _damaged("a metadata entry does not fit")
-        entries.append(Entry(rest[:4].decode("ascii"), rest[8 : 8 + size]))
-        rest = rest[8 + size :]
+        entries.append(Entry(tag.decode("ascii"), content[at + 8 : at + 8 + size]))
+        at += 8 + size
     return entries
 
 
