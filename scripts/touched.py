@@ -38,6 +38,7 @@ class Rule:
 RULES = (
     Rule(("native/base/*", "native/codecs/co*", "native/codecs/decode*", "fuzz/*"), (FUZZ,)),
     Rule(("native/codecs/jpeg*",), (FUZZ_ONE.format(codec="pjpeg"),)),
+    Rule(("native/codecs/co*", "native/codecs/decode*", "tests/native/codecs*"), ("tests/unit/codecs/test_native.py",)),
     Rule(("native/*", "src/penstock/codecs/*"), ("tests/parity",)),
     Rule(
         ("native/CMakeLists.txt", "native/base/*", "native/*_neon*", "native/codecs/weir*", "scripts/arm64.py"),

@@ -145,22 +145,23 @@ PixelTable table_of(const bmp::Header& header, bool keep_indices) {
     return table;
 }
 
+ImageInfo describe(const bmp::Header& header) {
+    ImageInfo info;
+    info.shape = {header.height, header.width, header.channels, 1};
+    info.palette = header.layout == bmp::Layout::indices && !header.grey;
+    info.depth = header.layout == bmp::Layout::indices ? header.bits : std::uint8_t{8};
+    info.color = info.palette ? "palette" : header.grey ? "grey" : header.channels == 4 ? "rgb+alpha" : "rgb";
+    info.variant = header.run_length ? "run-length" : "";
+    return info;
+}
+
 class BmpCodec final : public Codec {
   public:
     std::string_view name() const noexcept override { return "bmp"; }
 
     bool sniff(ByteView data) const noexcept override { return bmp::is_bmp(data); }
 
-    ImageInfo inspect(ByteView data) const override {
-        const bmp::Header header = bmp::read_header(data);
-        ImageInfo info;
-        info.shape = {header.height, header.width, header.channels, 1};
-        info.palette = header.layout == bmp::Layout::indices && !header.grey;
-        info.depth = header.layout == bmp::Layout::indices ? header.bits : std::uint8_t{8};
-        info.color = info.palette ? "palette" : header.grey ? "grey" : header.channels == 4 ? "rgb+alpha" : "rgb";
-        info.variant = header.run_length ? "run-length" : "";
-        return info;
-    }
+    ImageInfo inspect(ByteView data) const override { return describe(bmp::read_header(data)); }
 
     [[nodiscard]] std::size_t working_bytes(const ImageInfo& info) const noexcept override {
         return std::size_t{info.shape.width} * info.shape.height + Codec::working_bytes(info);  // indices
@@ -168,6 +169,7 @@ class BmpCodec final : public Codec {
 
     void decode(ByteView data, const ImageInfo& info, const DecodeOptions& options, ImageView out) const override {
         const bmp::Header header = bmp::read_header(data);
+        check_same_image(name(), describe(header), info);
         const StoredRows rows(data, header, options.working_pool());
         const bool keep_indices = options.palette_indices && info.palette;
         const PixelTable table = table_of(header, keep_indices);

@@ -39,6 +39,12 @@ PixelShape Codec::decoded_shape(const ImageInfo& info, const DecodeOptions& opti
     return shape;
 }
 
+void check_same_image(std::string_view codec, const ImageInfo& now, const ImageInfo& planned) {
+    if (now.shape == planned.shape && now.palette == planned.palette) return;
+    throw Error(ErrorCode::corrupt, std::string(codec) + " header changed while the image was decoded",
+                "header of the " + std::string(codec) + " data", "decode a copy, or stop writing to the memory");
+}
+
 std::string at_byte(std::string_view codec, std::size_t offset) {
     return "byte " + std::to_string(offset) + " of the " + std::string(codec) + " data";
 }

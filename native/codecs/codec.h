@@ -90,12 +90,16 @@ class Codec {
 
     /// Decodes into `out`, whose shape is the region's (or the whole image's) and has been checked, as the
     /// options have been: the region is inside the image, the scale is one `can_scale` accepts, `orient` is
-    /// false.
+    /// false. `info` is what was checked; a codec that reads the header again compares (`check_same_image`).
     virtual void decode(ByteView data, const ImageInfo& info, const DecodeOptions& options, ImageView out) const = 0;
 
     /// Refuses by name (`unsupported`) what the format cannot hold.
     [[nodiscard]] virtual ByteBuffer encode(ConstImageView pixels, const Parameters& parameters) const = 0;
 };
+
+/// Throws `corrupt` unless a header that was read again describes the image that was planned: who decodes memory that
+/// another thread writes to must not write past its output.
+void check_same_image(std::string_view codec, const ImageInfo& now, const ImageInfo& planned);
 
 /// Pieces of an error's `where`.
 [[nodiscard]] std::string at_byte(std::string_view codec, std::size_t offset);

@@ -106,7 +106,12 @@ boolean HuffmanDecoder::decode_mcu(j_decompress_ptr info, JBLOCKROW* blocks) {
 }
 
 bool HuffmanDecoder::begin_interval(jpeg_decompress_struct& info) {
-    const std::uint8_t* kept = row_offsets_.has(++row_) ? begin_ + row_offsets_[row_] : nullptr;
+    const std::uint8_t* kept = nullptr;
+    if (row_offsets_.has(++row_)) {
+        const std::size_t offset = row_offsets_[row_];  // checked when they were found, but the memory is the caller's
+        if (offset > static_cast<std::size_t>(end_ - begin_)) return give_up(info, JWRN_HIT_MARKER) != FALSE;
+        kept = begin_ + offset;
+    }
     if (kept != nullptr && stepped_over_) {
         enter_interval(kept);
         return true;

@@ -116,7 +116,7 @@ std::uint32_t tables_crc(ByteView data, const Header& header) {
 // The cells of one patch after the other, in the order of the file: a running offset per plane, no table of offsets.
 class CellWalk {
   public:
-    /// Throws unless the cells fill the file exactly; from then on every cell lies inside `data`.
+    /// Throws unless the cells fill the file exactly.
     CellWalk(ByteView data, const Header& header) : data_(data), num_patches_(header.num_patches()) {
         if (data.size() < header.cells_offset()) throw_truncated(data, "its tables");
         std::uint64_t offset = header.cells_offset();
@@ -134,9 +134,11 @@ class CellWalk {
         }
     }
 
-    /// The cell of this plane of the current patch.
+    /// The cell of this plane of the current patch. It lies inside `data`, even if that was written to since.
     [[nodiscard]] ByteView cell(std::uint32_t plane) const {
-        return data_.subspan(begin_[plane], load<std::uint16_t>(sizes_[plane] + 2 * index_));
+        const std::size_t size = load<std::uint16_t>(sizes_[plane] + 2 * index_);
+        if (begin_[plane] > data_.size() || size > data_.size() - begin_[plane]) throw_truncated(data_, "a patch");
+        return data_.subspan(begin_[plane], size);
     }
 
     void next(std::uint32_t channels) {
@@ -255,24 +257,26 @@ class PatchDecoder {
     alignas(64) std::array<std::uint8_t, kMaxChannels * kCellPixels> planes_;
 };
 
+ImageInfo describe(const Header& header) {
+    static constexpr std::array<std::string_view, 5> colors{"", "grey", "grey+alpha", "rgb", "rgb+alpha"};
+    ImageInfo info;
+    info.shape = {header.height, header.width, static_cast<std::uint8_t>(header.channels), 1};
+    info.color = colors[header.channels];
+    info.variant = header.published() ? "published" : "";
+    return info;
+}
+
 class L3Codec final : public Codec {
   public:
     std::string_view name() const noexcept override { return "l3"; }
 
     bool sniff(ByteView data) const noexcept override { return has_magic(data); }
 
-    ImageInfo inspect(ByteView data) const override {
-        static constexpr std::array<std::string_view, 5> colors{"", "grey", "grey+alpha", "rgb", "rgb+alpha"};
-        const Header header = read_header(data);
-        ImageInfo info;
-        info.shape = {header.height, header.width, static_cast<std::uint8_t>(header.channels), 1};
-        info.color = colors[header.channels];
-        info.variant = header.published() ? "published" : "";
-        return info;
-    }
+    ImageInfo inspect(ByteView data) const override { return describe(read_header(data)); }
 
     void decode(ByteView data, const ImageInfo& info, const DecodeOptions& options, ImageView out) const override {
         const Header header = read_header(data);
+        check_same_image(name(), describe(header), info);
         CellWalk walk(data, header);
         const bool verify = options.verify && !header.published();
         if (verify) check_tables(data, header);

@@ -28,6 +28,17 @@ std::string_view color_name(png::ColorType color) {
     return "";
 }
 
+ImageInfo describe(const png::Chunks& chunks) {
+    ImageInfo info;
+    info.shape = png::decoded_shape(chunks);
+    info.depth = chunks.header.depth;
+    info.orientation = exif_orientation(chunks.exif);
+    info.palette = chunks.header.color == png::ColorType::palette;
+    info.color = color_name(chunks.header.color);
+    info.variant = chunks.header.interlaced ? "interlaced" : "";
+    return info;
+}
+
 class PngCodec final : public Codec {
   public:
     std::string_view name() const noexcept override { return "png"; }
@@ -37,25 +48,17 @@ class PngCodec final : public Codec {
                std::memcmp(data.data(), png::kSignature.data(), png::kSignature.size()) == 0;
     }
 
-    ImageInfo inspect(ByteView data) const override {
-        const png::Chunks chunks = png::read_description(data);
-        ImageInfo info;
-        info.shape = png::decoded_shape(chunks);
-        info.depth = chunks.header.depth;
-        info.orientation = exif_orientation(chunks.exif);
-        info.palette = chunks.header.color == png::ColorType::palette;
-        info.color = color_name(chunks.header.color);
-        info.variant = chunks.header.interlaced ? "interlaced" : "";
-        return info;
-    }
+    ImageInfo inspect(ByteView data) const override { return describe(png::read_description(data)); }
 
     // All rows are inflated at once, out of the pieces of the file joined to one.
     [[nodiscard]] std::size_t working_bytes(const ImageInfo& info) const noexcept override {
         return 2 * (info.shape.bytes() + info.shape.height) + Codec::working_bytes(info);
     }
 
-    void decode(ByteView data, const ImageInfo&, const DecodeOptions& options, ImageView out) const override {
-        png::decode(png::read_chunks(data, options.verify), options, out);
+    void decode(ByteView data, const ImageInfo& info, const DecodeOptions& options, ImageView out) const override {
+        const png::Chunks chunks = png::read_chunks(data, options.verify);
+        check_same_image(name(), describe(chunks), info);
+        png::decode(chunks, options, out);
     }
 
     ByteBuffer encode(ConstImageView pixels, const Parameters& parameters) const override {

@@ -57,12 +57,13 @@ class ChunkWalk {
     }
 
     [[nodiscard]] Chunk next() {
-        if (!is_whole()) {
+        const std::uint8_t* begin = data_.data() + offset_;
+        const std::size_t left = data_.size() - offset_;
+        const std::uint32_t length = left < kFrameBytes ? 0 : load_u32(begin);  // once: others may write to the memory
+        if (left < kFrameBytes || length > left - kFrameBytes) {
             refuse(ErrorCode::truncated, "png data of " + std::to_string(data_.size()) + " bytes ends inside a chunk",
                    data_.size());
         }
-        const std::uint8_t* begin = data_.data() + offset_;
-        const std::uint32_t length = load_u32(begin);
         Chunk chunk{
             offset_, {reinterpret_cast<const char*>(begin + 4), 4}, {begin + 8, length}, load_u32(begin + 8 + length)};
         offset_ += kFrameBytes + length;
@@ -101,10 +102,11 @@ Header read_header(const Chunk& chunk) {
     }
     check_crc(chunk);
     if (chunk.content.size() != kHeaderBytes) refuse(ErrorCode::corrupt, "IHDR is not 13 bytes long", chunk.offset);
-    const std::uint8_t* fields = chunk.content.data();
+    std::array<std::uint8_t, kHeaderBytes> fields;  // a copy: what is checked is what is used
+    std::memcpy(fields.data(), chunk.content.data(), fields.size());
     Header header;
-    header.width = load_u32(fields);
-    header.height = load_u32(fields + 4);
+    header.width = load_u32(fields.data());
+    header.height = load_u32(fields.data() + 4);
     header.depth = fields[8];
     header.color = static_cast<ColorType>(fields[9]);
     header.interlaced = fields[12] == 1;

@@ -98,25 +98,27 @@ void decode_bytes(ByteView data, const pnm::Header& header, const Region& region
     }
 }
 
+ImageInfo describe(const pnm::Header& header) {
+    static constexpr std::array<std::string_view, 5> colors{"", "grey", "grey+alpha", "rgb", "rgb+alpha"};
+    ImageInfo info;
+    info.shape = {header.height, header.width, static_cast<Byte>(header.channels), header.sample_bytes()};
+    info.depth = header.max_value == 1 ? std::uint8_t{1} : static_cast<Byte>(header.sample_bytes() * 8);
+    info.color = colors[header.channels];
+    info.variant = header.is_text() ? "text" : "";
+    return info;
+}
+
 class PnmCodec final : public Codec {
   public:
     std::string_view name() const noexcept override { return "pnm"; }
 
     bool sniff(ByteView data) const noexcept override { return pnm::is_pnm(data); }
 
-    ImageInfo inspect(ByteView data) const override {
-        static constexpr std::array<std::string_view, 5> colors{"", "grey", "grey+alpha", "rgb", "rgb+alpha"};
-        const pnm::Header header = pnm::read_header(data);
-        ImageInfo info;
-        info.shape = {header.height, header.width, static_cast<Byte>(header.channels), header.sample_bytes()};
-        info.depth = header.max_value == 1 ? std::uint8_t{1} : static_cast<Byte>(header.sample_bytes() * 8);
-        info.color = colors[header.channels];
-        info.variant = header.is_text() ? "text" : "";
-        return info;
-    }
+    ImageInfo inspect(ByteView data) const override { return describe(pnm::read_header(data)); }
 
-    void decode(ByteView data, const ImageInfo&, const DecodeOptions& options, ImageView out) const override {
+    void decode(ByteView data, const ImageInfo& info, const DecodeOptions& options, ImageView out) const override {
         const pnm::Header header = pnm::read_header(data);
+        check_same_image(name(), describe(header), info);
         const Region region = options.region.value_or(Region{0, 0, header.height, header.width});
         if (header.is_text()) {
             decode_text(data, header, region, out);

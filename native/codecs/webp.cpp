@@ -101,6 +101,17 @@ void decode_window(ByteView data, const ImageInfo& info, const DecodeOptions& wi
     const VP8StatusCode status = WebPDecode(data.data(), data.size(), &config);
     WebPFreeDecBuffer(&config.output);
     if (status != VP8_STATUS_OK) throw_status(status, data);
+    // libwebp reads the header again, and checks that the image fits the output; a smaller one would leave it
+    // unwritten.
+    ImageInfo now = info;
+    now.shape.width = static_cast<std::uint32_t>(config.input.width);
+    now.shape.height = static_cast<std::uint32_t>(config.input.height);
+    check_same_image("webp", now, info);
+    if (config.output.width != static_cast<int>(out.shape.width) ||
+        config.output.height != static_cast<int>(out.shape.height)) {
+        now.shape = {};
+        check_same_image("webp", now, info);
+    }
 }
 
 void refuse_pixels(const PixelShape& shape) {

@@ -96,7 +96,9 @@ class TileReader {
         if (behind < weir::kTileSlack) {
             copy_with_slack(tile);
             job.parts = {};
-            (void)weir::parse_tile(tail_.view().first(tile.size()), shape, job.parts);
+            fault = weir::parse_tile(tail_.view().first(tile.size()), shape, job.parts);  // others may write to `tile`
+            if (job.parts.all_constant(shape.channels)) fault = weir::TileFault::head;
+            if (fault != weir::TileFault::none) refuse_tile(index, fault_text(fault), ErrorCode::corrupt);
         }
         fault = decode_tile_(job);
         if (fault != weir::TileFault::none) refuse_tile(index, fault_text(fault), ErrorCode::corrupt);
@@ -149,6 +151,7 @@ class WeirCodec final : public Codec {
 
     void decode(ByteView data, const ImageInfo& info, const DecodeOptions& options, ImageView out) const override {
         const weir::Header header = weir::read_header(data);
+        check_same_image(name(), ImageInfo{.shape = header.shape}, info);
         const Region region = options.region.value_or(Region{0, 0, info.shape.height, info.shape.width});
         const std::uint32_t y_begin = region.y / weir::kTileSide;
         const std::uint32_t x_begin = region.x / weir::kTileSide;

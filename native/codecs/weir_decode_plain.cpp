@@ -238,7 +238,7 @@ class TileDecoder {
         for (std::uint32_t group = 0; group < job_.wanted_groups(); ++group) {
             for (std::uint32_t i = 0; i < num_coded_; ++i, ++mode_index) {
                 read_group(i, group, unary[coded_[i]]);
-                const std::uint32_t mode = job_.parts.modes[mode_index / 2] >> (mode_index % 2 * 4) & 15;
+                const std::uint32_t mode = job_.parts.modes[mode_index / 2] >> (mode_index % 2 * 4) & 7;
                 Sample(*rows)[kLanes] = samples_[coded_[i]];
                 std::memcpy(rows[0], rows[kGroupRows], sizeof rows[0]);
                 rebuild_group(mode, rows_of(group), rows);

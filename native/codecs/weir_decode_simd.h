@@ -244,7 +244,7 @@ PENSTOCK_INLINE std::uint32_t rows_of_group(const TileJob& job, std::uint32_t gr
 }
 
 PENSTOCK_INLINE unsigned mode_at(const TileJob& job, std::uint32_t index) {
-    return (job.parts.modes[index >> 1] >> ((index & 1) * 4)) & 15;
+    return (job.parts.modes[index >> 1] >> ((index & 1) * 4)) & 7;
 }
 
 template <typename Vector>
