@@ -27,6 +27,7 @@ enum class ErrorCode : int {
     cancelled = 500,
     forked = 510,
     no_threads = 520,
+    unexpected = 540,
 };
 
 /// Thrown by everything in `native/`; `bindings/errors.cpp` is the only place that turns it into a Python

@@ -95,33 +95,36 @@ constexpr std::chrono::milliseconds kSignalInterval{50};
 class OpenPipeline {
   public:
     OpenPipeline(const BorrowedTable& table, const TransformProgram& program, const PipelineOptions& options)
-        : pipeline_(std::make_unique<Pipeline>(table.table(), program, options)) {}
+        : pipeline_(std::make_shared<Pipeline>(table.table(), program, options)) {}
     ~OpenPipeline() { close(); }
 
     void close() {
-        std::unique_ptr<Pipeline> last = std::move(pipeline_);
+        std::shared_ptr<Pipeline> last = std::move(pipeline_);
         if (last == nullptr) return;
         const nb::gil_scoped_release unlocked;
+        last->close();
         last.reset();
     }
 
-    [[nodiscard]] Pipeline& get() const {
-        if (pipeline_ != nullptr) return *pipeline_;
+    // Whoever calls keeps it until the call ends: another thread may close it meanwhile.
+    [[nodiscard]] std::shared_ptr<Pipeline> get() const {
+        if (pipeline_ != nullptr) return pipeline_;
         throw Error(ErrorCode::cancelled, "the loader is closed", "loader", "make a new one");
     }
 
     void wait(const Batch& batch) const {
+        const std::shared_ptr<Pipeline> held = get();
         for (;;) {
             {
                 const nb::gil_scoped_release unlocked;
-                if (get().wait_for(batch, kSignalInterval)) return;
+                if (held->wait_for(batch, kSignalInterval)) return;
             }
             if (PyErr_CheckSignals() != 0) nb::raise_python_error();
         }
     }
 
   private:
-    std::unique_ptr<Pipeline> pipeline_;
+    std::shared_ptr<Pipeline> pipeline_;
 };
 
 nb::dlpack::dtype dtype_of(SampleType type) {
@@ -179,11 +182,11 @@ std::shared_ptr<Batch> submit(const OpenPipeline& pipeline, const Column<std::ui
     if (keeping) {
         for (std::size_t i = 0; i < wish.ids.size(); ++i) wish.keeping.push_back(static_cast<Keeping>((*keeping)(i)));
     }
-    return pipeline.get().submit(std::move(wish));
+    return pipeline.get()->submit(std::move(wish));
 }
 
 nb::dict stats_of(const OpenPipeline& pipeline) {
-    const PipelineStats stats = pipeline.get().stats();
+    const PipelineStats stats = pipeline.get()->stats();
     nb::dict fields;
     fields["bytes_read"] = stats.bytes_read;
     fields["num_reads"] = stats.num_reads;
@@ -321,21 +324,21 @@ void register_loader(nb::module_& module) {
              "Starts work on a batch and returns at once. `keeping` says of each sample what becomes of its bytes in "
              "memory: 0 nothing, 1 they stay, 2 they go. `ahead` are samples to read into memory now, for this batch "
              "or later ones. `fidelity` is a number of scans of what stands in blocks, 0 for all.")
-        .def_prop_ro("num_failed", [](const OpenPipeline& pipeline) { return pipeline.get().num_failed(); })
+        .def_prop_ro("num_failed", [](const OpenPipeline& pipeline) { return pipeline.get()->num_failed(); })
         .def("retain_cache", [](const OpenPipeline& pipeline,
-                                const Column<std::uint64_t>& ids) { pipeline.get().retain_cache(ids_of(ids)); })
+                                const Column<std::uint64_t>& ids) { pipeline.get()->retain_cache(ids_of(ids)); })
         .def(
             "kept_bytes",
             [](const OpenPipeline& pipeline, const Column<std::uint64_t>& ids) {
-                return pipeline.get().kept_bytes(ids_of(ids));
+                return pipeline.get()->kept_bytes(ids_of(ids));
             },
             nb::arg("ids"), "What memory holds of each of these samples; 0 of those that are not there.")
-        .def("clear_cache", [](const OpenPipeline& pipeline) { pipeline.get().clear_cache(); })
+        .def("clear_cache", [](const OpenPipeline& pipeline) { pipeline.get()->clear_cache(); })
         .def(
             "resubmit",
             [](const OpenPipeline& pipeline, const std::shared_ptr<Batch>& batch,
                const std::vector<std::size_t>& positions,
-               const Column<std::uint64_t>& ids) { pipeline.get().resubmit(batch, positions, ids_of(ids)); },
+               const Column<std::uint64_t>& ids) { pipeline.get()->resubmit(batch, positions, ids_of(ids)); },
             nb::arg("batch"), nb::arg("positions"), nb::arg("ids"),
             "Starts work on other samples in some places of a batch that is done.")
         .def("wait", &OpenPipeline::wait, nb::arg("batch"), "Waits until a batch is done; Ctrl-C ends it.")
@@ -343,13 +346,14 @@ void register_loader(nb::module_& module) {
         .def(
             "stall",
             [](const OpenPipeline& pipeline, std::optional<std::uint32_t> file, double seconds, std::uint64_t times) {
-                pipeline.get().faults().stall(file, std::chrono::milliseconds(static_cast<int>(seconds * 1000)), times);
+                pipeline.get()->faults().stall(file, std::chrono::milliseconds(static_cast<int>(seconds * 1000)),
+                                               times);
             },
             nb::arg("file").none(), nb::arg("seconds"), nb::arg("times") = 1, "For tests: reads that take longer.")
         .def(
             "fail",
             [](const OpenPipeline& pipeline, std::optional<std::uint32_t> file, int error, std::uint64_t times) {
-                pipeline.get().faults().fail(file, error, times);
+                pipeline.get()->faults().fail(file, error, times);
             },
             nb::arg("file").none(), nb::arg("error"), nb::arg("times") = 1, "For tests: reads that fail.")
         .def("close", &OpenPipeline::close, "Stops the threads and waits for what each of them is at.");

@@ -33,10 +33,20 @@ void Arena::add(std::uint64_t id, const SampleBytes& bytes, const Extent& record
         }
         held_bytes_ += data.size();
     }
-    // The copy is made without the lock; a sample is kept by one thread at a time.
-    auto kept = std::make_shared<const OwnSample>(data, record, gauge_);
+    // The copy is made without the lock. If there is no memory for it after all, the sample is not kept; if another
+    // thread was faster, its copy stays.
+    std::shared_ptr<const OwnSample> copy;
+    bool is_refused = false;
+    try {
+        copy = std::make_shared<const OwnSample>(data, record, gauge_);
+        const std::lock_guard lock(mutex_);
+        if (kept_.try_emplace(id, Entry{copy, is_fresh}).second) return;
+    } catch (const std::exception&) {
+        is_refused = true;
+    }
     const std::lock_guard lock(mutex_);
-    kept_[id] = {std::move(kept), is_fresh};
+    held_bytes_ -= data.size();
+    num_refused_ += is_refused ? 1 : 0;
 }
 
 void Arena::put(std::uint64_t id, std::shared_ptr<const OwnSample> sample, bool is_fresh) {
@@ -50,12 +60,13 @@ void Arena::put(std::uint64_t id, std::shared_ptr<const OwnSample> sample, bool 
         before = std::move(found->second.kept);
         kept_.erase(found);
     }
-    if (held_bytes_ + sample->bytes.data.size() > limit_bytes_) {
+    const std::size_t bytes = sample->bytes.data.size();
+    if (held_bytes_ + bytes > limit_bytes_) {
         ++num_refused_;
         return;
     }
-    held_bytes_ += sample->bytes.data.size();
-    kept_[id] = {std::move(sample), is_fresh};
+    kept_.try_emplace(id, Entry{std::move(sample), is_fresh});
+    held_bytes_ += bytes;
 }
 
 bool Arena::reserve(std::size_t bytes) {
@@ -75,12 +86,11 @@ void Arena::fill(std::uint64_t id, std::shared_ptr<const OwnSample> sample, std:
     held_bytes_ -= reserved;
     reserved_bytes_ -= reserved;
     if (sample == nullptr) return;
-    if (const auto found = kept_.find(id); found != kept_.end()) {
-        held_bytes_ -= found->second.kept->bytes.data.size();
-        before = std::move(found->second.kept);
-    }
+    Entry& entry = kept_[id];
+    if (entry.kept != nullptr) held_bytes_ -= entry.kept->bytes.data.size();
     held_bytes_ += sample->bytes.data.size();
-    kept_[id] = {std::move(sample), false};
+    before = std::exchange(entry.kept, std::move(sample));
+    entry.is_fresh = false;
 }
 
 void Arena::refuse(std::uint64_t id) {
@@ -92,13 +102,12 @@ void Arena::refuse(std::uint64_t id) {
 void Arena::retain(const std::vector<std::uint64_t>& ids) {
     std::unordered_map<std::uint64_t, Entry> kept;
     const std::lock_guard lock(mutex_);
-    held_bytes_ = reserved_bytes_;
     for (const std::uint64_t id : ids) {
         const auto found = kept_.find(id);
-        if (found == kept_.end()) continue;
-        held_bytes_ += found->second.kept->bytes.data.size();
-        kept[id] = std::move(found->second);
+        if (found != kept_.end()) kept.try_emplace(id, found->second);
     }
+    held_bytes_ = reserved_bytes_;
+    for (const auto& [id, entry] : kept) held_bytes_ += entry.kept->bytes.data.size();
     kept_.swap(kept);
 }
 

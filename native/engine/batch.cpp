@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
+#include <string>
 #include <utility>
 
 namespace penstock {
@@ -84,13 +86,39 @@ void Batch::drop(const std::vector<std::size_t>& positions) {
     wish_.ids = std::move(kept);
 }
 
-void Batch::add_failure(std::size_t position, Error error) {
-    const std::lock_guard lock(mutex_);
-    failures_.push_back({position, wish_.ids[position], std::move(error)});
+namespace {
+
+// Whatever a sample failed by, as the error that the caller is told.
+Error as_error(const std::exception_ptr& problem) {
+    try {
+        std::rethrow_exception(problem);
+    } catch (const Error& error) {
+        return error;
+    } catch (const std::bad_alloc&) {
+        return {ErrorCode::out_of_memory, "could not allocate working memory", "memory",
+                "give the process more memory, or the loader less (memory=…)"};
+    } catch (const std::exception& other) {
+        return {ErrorCode::unexpected, std::string("an error that nobody foresaw: ") + other.what(), "loader",
+                "report it, with the file that it names if there is one"};
+    }
+}
+
+}  // namespace
+
+void Batch::add_failure(std::size_t position, const std::exception_ptr& problem) noexcept {
+    try {
+        SampleFailure failure{position, wish_.ids[position], as_error(problem)};
+        const std::lock_guard lock(mutex_);
+        failures_.push_back(std::move(failure));
+    } catch (...) {
+        const std::lock_guard lock(mutex_);
+        lost_failure_ = true;
+    }
 }
 
 std::vector<SampleFailure> Batch::take_failures() {
     const std::lock_guard lock(mutex_);
+    if (std::exchange(lost_failure_, false)) throw std::bad_alloc();
     std::vector<SampleFailure> failures = std::exchange(failures_, {});
     std::ranges::sort(failures, {}, &SampleFailure::position);
     return failures;

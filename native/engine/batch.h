@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -140,8 +141,9 @@ class Batch {
     void cancel() noexcept { cancelled_.store(true, std::memory_order_relaxed); }
     [[nodiscard]] bool is_cancelled() const noexcept { return cancelled_.load(std::memory_order_relaxed); }
 
-    void add_failure(std::size_t position, Error error);
-    /// By position. Empties the list.
+    /// Notes why a sample failed. Where there is no memory even for that, `take_failures` says so.
+    void add_failure(std::size_t position, const std::exception_ptr& problem) noexcept;
+    /// By position. Empties the list. Throws `std::bad_alloc` if the reason of a failure found no memory.
     [[nodiscard]] std::vector<SampleFailure> take_failures();
 
     /// A sample has ended, well or not. True for the last one.
@@ -158,6 +160,7 @@ class Batch {
     std::atomic<bool> cancelled_{false};
     std::mutex mutex_;
     std::vector<SampleFailure> failures_;
+    bool lost_failure_ = false;  // there was no memory to note one
 };
 
 }  // namespace penstock

@@ -3,8 +3,12 @@
 #include <algorithm>
 #include <bit>
 #include <condition_variable>
+#include <exception>
+#include <iterator>
 #include <mutex>
+#include <new>
 #include <numeric>
+#include <string>
 #include <utility>
 
 #include "engine/arena.h"
@@ -36,27 +40,51 @@ struct Pipeline::State {
           scratch_memory(options.memory.scratch_bytes, *gauge, [this] { ready.wake(); }),
           files(table.files, options.caching, whole_files ? 0 : kMaxOpenFiles),
           max_read_bytes(std::min<std::uint64_t>(kMaxReadBytes, options.memory.read_bytes / 4)),
-          reading(files, read_memory, whole_files, options.reading, sink()),
+          on_read(sink()),
+          reading(files, read_memory, whole_files, options.reading, on_read),
           decoder(table, std::move(program), options.samples),
           unfit(table.kept.form.empty() ? 0 : (table.num_samples + 7) / 8),
-          read_threads(reading.num_threads()),
-          decode_threads(options.num_threads) {
+          read_threads(std::make_unique<ThreadPool>(reading.num_threads())),
+          decode_threads(std::make_unique<ThreadPool>(options.num_threads)) {
         // Direct reads have a grid, which is the disk's; reads are planned on it from the first one on.
         if (options.caching == Caching::none && table.files.size() > 0) find_grid();
-        read_job = read_threads.run(read_threads.num_threads(), [this](std::size_t) { reading.run(); });
-        decode_job = decode_threads.run(decode_threads.num_threads(), [this](std::size_t) { run_decoder(); });
+        try {
+            read_job = read_threads->run(read_threads->num_threads(), [this](std::size_t) { reading.run(); });
+            decode_job = decode_threads->run(decode_threads->num_threads(), [this](std::size_t) { run_decoder(); });
+        } catch (...) {
+            close();  // those that run would not end otherwise
+            throw;
+        }
     }
 
-    ~State() {
+    ~State() { close(); }
+
+    void close() noexcept {
+        {
+            const std::lock_guard lock(done_mutex);
+            closed = true;
+            batch_done.notify_all();
+        }
         reading.close();
         scratch_memory.close();
         ready.close();
+        const std::lock_guard lock(closing_mutex);  // whoever comes second waits for the first
+        read_threads.reset();
+        decode_threads.reset();
     }
 
-    // A stage's threads end only with us; before that, they end by an error that no sample explains.
-    void check_threads() {
-        for (Job* job : {read_job.get(), decode_job.get()}) {
-            if (job->wait_for(std::chrono::milliseconds(0))) job->finish();
+    // A stage's threads end only with us. One that ends before took its sample along, and no sample tells why.
+    void check_threads() const {
+        try {
+            read_job->check();
+            decode_job->check();
+        } catch (const Error&) {
+            throw;
+        } catch (const std::bad_alloc&) {
+            throw;
+        } catch (const std::exception& problem) {
+            throw Error(ErrorCode::unexpected, std::string("a thread of the loader ended: ") + problem.what(), "loader",
+                        "make a new loader, and report what it was doing");
         }
     }
 
@@ -68,6 +96,7 @@ struct Pipeline::State {
         }
     }
 
+    // None of these throws: a failure of their own becomes one of the sample.
     ReadSink sink() {
         return {[this](const Fetch& fetch, const std::shared_ptr<const SampleBytes>& bytes) {
                     if (fetch.join != nullptr) return take_part(fetch, *bytes);
@@ -75,9 +104,9 @@ struct Pipeline::State {
                     for (const std::uint32_t position : fetch.positions) ready.push({fetch.batch, position, bytes});
                     for (const std::uint64_t id : fetch.ahead) take_in(id, bytes);
                 },
-                [this](const Fetch& fetch, const Error& error) {
-                    if (fetch.join != nullptr) return give_up_part(fetch, &error);
-                    for (const std::uint32_t position : fetch.positions) fail(*fetch.batch, position, error);
+                [this](const Fetch& fetch, const std::exception_ptr& problem) {
+                    if (fetch.join != nullptr) return give_up_part(fetch, problem);
+                    for (const std::uint32_t position : fetch.positions) fail(*fetch.batch, position, problem);
                     end_samples(*fetch.batch, fetch.positions.size());
                     give_up(fetch.ahead);
                 },
@@ -90,14 +119,14 @@ struct Pipeline::State {
 
     // A sample that was read ahead: to whoever waits for it, else into memory. Those who begin to wait while it is
     // copied are served too.
-    void take_in(std::uint64_t id, const std::shared_ptr<const SampleBytes>& bytes) {
+    void take_in(std::uint64_t id, const std::shared_ptr<const SampleBytes>& bytes) noexcept {
         if (!expected.is_awaited(id)) arena.keep_fresh(id, *bytes, record_of(id, *bytes));
         for (BatchPlace& place : expected.settle(id)) ready.push({std::move(place.batch), place.position, bytes});
     }
 
     // Samples of a block, or the further pieces of them. Whoever waits for one whose first pieces are in memory gets
     // both joined; if they are gone meanwhile it is read alone.
-    void take_in_block(const Fetch& fetch, const std::shared_ptr<const SampleBytes>& bytes) {
+    void take_in_block(const Fetch& fetch, const std::shared_ptr<const SampleBytes>& bytes) noexcept {
         for (const std::uint64_t id : fetch.ahead) {
             std::shared_ptr<const SampleBytes> served = bytes;
             try {
@@ -106,12 +135,12 @@ struct Pipeline::State {
                 } else if (!expected.is_awaited(id)) {
                     arena.put(id, own(id, join_sample(table, id, fetch.num_pieces, *bytes), fetch.num_pieces), true);
                 }
-            } catch (const Error&) {
-                served = nullptr;  // a file that is too short: who needs the sample reads it alone, and is told
+            } catch (const std::exception&) {
+                served = nullptr;  // a file that is too short, or no memory: who needs the sample reads it alone
             }
             for (BatchPlace& place : expected.settle(id)) {
                 if (served == nullptr) {
-                    this->fetch(place.batch, {place.position});
+                    fetch_alone(place);
                 } else {
                     ready.push({std::move(place.batch), place.position, served});
                 }
@@ -134,58 +163,107 @@ struct Pipeline::State {
         return {sample, &sample->bytes};
     }
 
-    void take_part(const Fetch& fetch, const SampleBytes& bytes) {
-        const ByteView part = bytes.part(fetch.extent.offset, fetch.extent.length);
-        if (part.size() < fetch.extent.length) {
-            const Error error(ErrorCode::read_failed, "the file ends before the record does",
-                              table.files.path(fetch.extent.file),
-                              "the shard is damaged: restore it, or build it again");
-            return give_up_part(fetch, &error);
+    void take_part(const Fetch& fetch, const SampleBytes& bytes) noexcept {
+        try {
+            const ByteView part = bytes.part(fetch.extent.offset, fetch.extent.length);
+            if (part.size() < fetch.extent.length) {
+                throw Error(ErrorCode::read_failed, "the file ends before the record does",
+                            table.files.path(fetch.extent.file), "the shard is damaged: restore it, or build it again");
+            }
+            fetch.join->add(fetch.join_at, part);
+        } catch (const std::exception&) {
+            return give_up_part(fetch, std::current_exception());
         }
-        fetch.join->add(fetch.join_at, part);
         if (!fetch.join->end_part()) return;
-        const std::uint64_t id = fetch.batch->wish().ids[fetch.positions.front()];
-        const Extent record = block_extent(table, id, {0, fetch.num_pieces});
-        ready.push({fetch.batch, fetch.positions.front(), fetch.join->take(record, fetch.num_pieces, gauge)});
+        const std::uint32_t position = fetch.positions.front();
+        try {
+            const Extent record = block_extent(table, fetch.batch->wish().ids[position], {0, fetch.num_pieces});
+            ready.push({fetch.batch, position, fetch.join->take(record, fetch.num_pieces, gauge)});
+        } catch (const std::exception&) {
+            fail(*fetch.batch, position, std::current_exception());
+            end_samples(*fetch.batch, 1);
+        }
     }
 
-    // The first part of a sample that fails ends it; without an error, nobody wants it any more.
-    void give_up_part(const Fetch& fetch, const Error* error) {
+    // The first part of a sample that fails ends it; without a problem, nobody wants it any more.
+    void give_up_part(const Fetch& fetch, const std::exception_ptr& problem) noexcept {
         if (fetch.join->fail()) {
-            if (error != nullptr) fail(*fetch.batch, fetch.positions.front(), *error);
+            if (problem != nullptr) fail(*fetch.batch, fetch.positions.front(), problem);
             end_samples(*fetch.batch, 1);
         }
         (void)fetch.join->end_part();
     }
 
     // Reading ahead failed, which is nobody's error: whoever needs a sample reads it alone, and is told.
-    void give_up(const std::vector<std::uint64_t>& ids) {
+    void give_up(const std::vector<std::uint64_t>& ids) noexcept {
         for (const std::uint64_t id : ids) {
-            for (const BatchPlace& place : expected.settle(id)) fetch(place.batch, {place.position});
+            for (const BatchPlace& place : expected.settle(id)) fetch_alone(place);
+        }
+    }
+
+    void fetch_alone(const BatchPlace& place) noexcept {
+        try {
+            fetch(place.batch, {place.position});
+        } catch (const std::exception&) {
+            fail(*place.batch, place.position, std::current_exception());
+            end_samples(*place.batch, 1);
         }
     }
 
     void read_ahead(const std::shared_ptr<Batch>& batch) {
+        std::vector<std::uint64_t> asked;
+        asked.reserve(batch->wish().ahead.size());
+        try {
+            std::vector<Fetch> fetches = plan_read_ahead(batch, asked);
+            batch->add_num_read(asked.size());
+            push(fetches);
+        } catch (...) {
+            for (const std::uint64_t id : asked) (void)expected.settle(id);  // nobody waits for them yet
+            throw;
+        }
+    }
+
+    // Notes in `asked`, which has room, what is expected from here on.
+    [[nodiscard]] std::vector<Fetch> plan_read_ahead(const std::shared_ptr<Batch>& batch,
+                                                     std::vector<std::uint64_t>& asked) {
         std::vector<std::uint64_t> wanted;
         std::vector<BlockWish> in_blocks;
         for (const std::uint64_t id : batch->wish().ahead) {
             const std::shared_ptr<const SampleBytes> known = arena.find(id).bytes;
             if (is_enough(*batch, id, known.get()) || !expected.expect(id)) continue;
+            asked.push_back(id);
             if (table.is_in_block(id)) {
                 in_blocks.push_back({id, known == nullptr ? 0 : known->num_joined});
             } else {
                 wanted.push_back(id);
             }
         }
-        batch->add_num_read(wanted.size() + in_blocks.size());
-        for (Fetch& next : plan_blocks_ahead(batch, table, std::move(in_blocks))) reading.push(std::move(next));
-        for (Fetch& next : plan_ahead(batch, table, wanted, grid())) reading.push(std::move(next));
+        std::vector<Fetch> fetches = plan_blocks_ahead(batch, table, std::move(in_blocks));
+        std::ranges::move(plan_ahead(batch, table, wanted, grid()), std::back_inserter(fetches));
+        return fetches;
+    }
+
+    // A fetch that finds no memory to wait in fails as one that the disk failed.
+    void push(std::vector<Fetch>& fetches) noexcept {
+        for (Fetch& next : fetches) {
+            try {
+                reading.push(std::move(next));
+            } catch (const std::exception&) {
+                on_read.failed(next, std::current_exception());
+            }
+        }
     }
 
     // Whether what is in memory of a sample, if anything is, will do for a batch.
     [[nodiscard]] bool is_enough(const Batch& batch, std::uint64_t id, const SampleBytes* known) const {
         if (known == nullptr || !table.is_in_block(id)) return known != nullptr;
         return known->num_joined >= pieces_for(table, id, batch.wish().fidelity);
+    }
+
+    // Room for them where they will wait for a decoder, so that no later step of theirs can fail for want of it.
+    void open_samples(std::size_t count) {
+        ready.reserve(num_open.load(std::memory_order_relaxed) + count);
+        num_open.fetch_add(count, std::memory_order_relaxed);
     }
 
     // Samples that are in memory go to the decoders at once, those on their way when they come; the others are read.
@@ -212,16 +290,33 @@ struct Pipeline::State {
         return hits;
     }
 
+    // Throws before anything is asked for, or not at all.
     void fetch(const std::shared_ptr<Batch>& batch, const std::vector<std::uint32_t>& positions) {
         std::vector<std::uint32_t> whole;
+        std::vector<Fetch> fetches;
+        std::vector<std::pair<std::uint32_t, std::exception_ptr>> without_bytes;
         for (const std::uint32_t position : positions) {
-            if (table.is_in_block(batch->wish().ids[position])) {
-                for (Fetch& next : plan_alone(batch, table, position)) reading.push(std::move(next));
-            } else {
+            if (!table.is_in_block(batch->wish().ids[position])) {
                 whole.push_back(position);
+                continue;
             }
+            std::vector<Fetch> parts = plan_alone(batch, table, position);
+            if (parts.empty()) without_bytes.emplace_back(position, no_bytes(batch->wish().ids[position]));
+            std::ranges::move(parts, std::back_inserter(fetches));
         }
-        for (Fetch& next : plan_fetches(batch, table, whole, grid())) reading.push(std::move(next));
+        std::ranges::move(plan_fetches(batch, table, whole, grid()), std::back_inserter(fetches));
+        push(fetches);
+        for (const auto& [position, problem] : without_bytes) {
+            fail(*batch, position, problem);
+            end_samples(*batch, 1);
+        }
+    }
+
+    [[nodiscard]] std::exception_ptr no_bytes(std::uint64_t id) const {
+        const std::string where = table.files.path(table.fields.front().file_of(id));
+        return std::make_exception_ptr(Error(ErrorCode::corrupt, "the index lists a record of no bytes",
+                                             where + ": record of sample " + std::to_string(id),
+                                             "restore the index, or build the dataset again"));
     }
 
     [[nodiscard]] ReadGrid grid() { return {std::max(files.alignment(), kPageBytes), max_read_bytes}; }
@@ -247,7 +342,7 @@ struct Pipeline::State {
         }
     }
 
-    void decode(const ReadySample& sample, DecoderScratch& scratch) {
+    void decode(const ReadySample& sample, DecoderScratch& scratch) noexcept {
         try {
             const std::shared_ptr<const SampleBytes> recoded = recode(sample, scratch);
             const bool is_saved = !sample.bytes->kept.empty();
@@ -255,8 +350,8 @@ struct Pipeline::State {
             num_decoded.fetch_add(1, std::memory_order_relaxed);
             num_decodes_saved.fetch_add(is_saved ? 1 : 0, std::memory_order_relaxed);
             if (recoded == nullptr) keep_or_drop(sample);
-        } catch (const Error& error) {
-            fail(*sample.batch, sample.position, error);
+        } catch (const std::exception&) {
+            fail(*sample.batch, sample.position, std::current_exception());
             if (sample.batch->keeping(sample.position) == Keeping::drop) keep_or_drop(sample);
         }
     }
@@ -270,8 +365,15 @@ struct Pipeline::State {
             return nullptr;
         const std::size_t room = table.kept.room[id];
         if (!arena.reserve(room)) return nullptr;
-        const std::shared_ptr<const OwnSample> made = decoder.recode(id, *sample.bytes, gauge, scratch);
+        std::shared_ptr<const OwnSample> made;
+        bool is_short = false;
+        try {
+            made = decoder.recode(id, *sample.bytes, gauge, scratch);
+        } catch (const std::exception&) {
+            is_short = true;  // of memory: it may work another time
+        }
         arena.fill(id, made, room);
+        if (is_short) return nullptr;
         if (made == nullptr) {
             unfit[id / 8].fetch_or(static_cast<std::uint8_t>(1u << (id % 8)), std::memory_order_relaxed);
             return nullptr;
@@ -284,12 +386,21 @@ struct Pipeline::State {
         return (unfit[id / 8].load(std::memory_order_relaxed) >> (id % 8) & 1) != 0;
     }
 
-    void fail(Batch& batch, std::size_t position, const Error& error) {
+    void fail(Batch& batch, std::size_t position, const std::exception_ptr& problem) noexcept {
         if (!batch.is_cancelled()) num_failed.fetch_add(1, std::memory_order_relaxed);
-        batch.add_failure(position, error);
+        batch.add_failure(position, problem);
     }
 
-    void keep_or_drop(const ReadySample& sample) {
+    // A sample for which there is no memory after all is not kept; its batch has it.
+    void keep_or_drop(const ReadySample& sample) noexcept {
+        try {
+            settle_keeping(sample);
+        } catch (const std::exception&) {
+            arena.refuse(sample.batch->wish().ids[sample.position]);
+        }
+    }
+
+    void settle_keeping(const ReadySample& sample) {
         const Keeping keeping = sample.batch->keeping(sample.position);
         if (keeping == Keeping::as_it_is) return;
         const std::uint64_t id = sample.batch->wish().ids[sample.position];
@@ -330,7 +441,8 @@ struct Pipeline::State {
         arena.put(id, own(id, std::move(joined), num_pieces), false);
     }
 
-    void end_samples(Batch& batch, std::size_t count) {
+    void end_samples(Batch& batch, std::size_t count) noexcept {
+        num_open.fetch_sub(count, std::memory_order_relaxed);
         bool is_last = false;
         for (std::size_t i = 0; i < count; ++i) is_last = batch.end_sample();
         if (!is_last) return;
@@ -349,6 +461,7 @@ struct Pipeline::State {
     MemoryAccount scratch_memory;
     DataFiles files;
     const std::uint64_t max_read_bytes;
+    const ReadSink on_read;
     ReadStage reading;
     ReadyQueue ready;
     SampleDecoder decoder;
@@ -359,14 +472,17 @@ struct Pipeline::State {
     std::atomic<std::uint64_t> num_recoded{0};
     std::atomic<std::uint64_t> num_hits{0};
     std::atomic<std::uint64_t> num_failed{0};
-    std::uint64_t num_batches = 0;
+    std::atomic<std::uint64_t> num_batches{0};
+    std::atomic<std::size_t> num_open{0};  // samples of batches under way
     std::mutex done_mutex;
     std::condition_variable batch_done;
+    bool closed = false;
+    std::mutex closing_mutex;
     std::shared_ptr<Job> read_job;
     std::shared_ptr<Job> decode_job;
     // Last: their threads end before anything they use goes.
-    ThreadPool read_threads;
-    ThreadPool decode_threads;
+    std::unique_ptr<ThreadPool> read_threads;
+    std::unique_ptr<ThreadPool> decode_threads;
 };
 
 Pipeline::Pipeline(SampleTable table, TransformProgram program, const PipelineOptions& options)
@@ -374,28 +490,47 @@ Pipeline::Pipeline(SampleTable table, TransformProgram program, const PipelineOp
 
 Pipeline::~Pipeline() = default;
 
+void Pipeline::close() noexcept {
+    if (state_.is_here()) state_.get().close();
+}
+
 std::shared_ptr<Batch> Pipeline::submit(BatchWish wish) {
     State& state = state_.get();
     auto batch = std::make_shared<Batch>(std::move(wish), state.num_batches++, state.table.fields.size(), state.slots);
     std::vector<std::uint32_t> positions(batch->wish().ids.size());
     std::iota(positions.begin(), positions.end(), 0u);
-    state.read_ahead(batch);
-    batch->set_num_hits(state.start(batch, positions));
+    state.open_samples(positions.size());
+    try {
+        state.read_ahead(batch);
+        batch->set_num_hits(state.start(batch, positions));
+    } catch (...) {
+        batch->cancel();  // the caller will not wait for it
+        throw;
+    }
     return batch;
 }
 
 void Pipeline::resubmit(const std::shared_ptr<Batch>& batch, const std::vector<std::size_t>& positions,
                         const std::vector<std::uint64_t>& ids) {
     State& state = state_.get();
+    const std::vector<std::uint32_t> places(positions.begin(), positions.end());
+    state.open_samples(places.size());
     batch->replace(positions, ids);
-    (void)state.start(batch, {positions.begin(), positions.end()});
+    try {
+        (void)state.start(batch, places);
+    } catch (...) {
+        batch->cancel();
+        throw;
+    }
 }
 
 bool Pipeline::wait_for(const Batch& batch, std::chrono::milliseconds timeout) {
     State& state = state_.get();
     {
         std::unique_lock lock(state.done_mutex);
-        if (state.batch_done.wait_for(lock, timeout, [&] { return batch.is_done(); })) return true;
+        state.batch_done.wait_for(lock, timeout, [&] { return batch.is_done() || state.closed; });
+        if (batch.is_done()) return true;
+        if (state.closed) throw Error(ErrorCode::cancelled, "the loader is closed", "loader", "make a new one");
     }
     state.check_threads();
     return false;

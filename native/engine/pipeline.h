@@ -54,8 +54,9 @@ struct PipelineStats {
     int uring_refusal = 0;
 };
 
-/// Destroying it stops the threads and waits for the read and the decode that each is at. In a forked child every call
-/// throws `forked` and destroying is harmless.
+/// Any thread may call anything but `submit` and `resubmit`, which one thread at a time may. A batch always ends: well,
+/// with failures, or by an error of `wait_for`. In a forked child every call throws `forked`; closing and destroying
+/// are harmless.
 class Pipeline {
   public:
     /// The table's columns must outlive the pipeline.
@@ -69,8 +70,13 @@ class Pipeline {
     /// Starts work on other samples in some places of a batch that is done.
     void resubmit(const std::shared_ptr<Batch>& batch, const std::vector<std::size_t>& positions,
                   const std::vector<std::uint64_t>& ids);
-    /// Waits until the batch is done, at most `timeout`; true if it is.
+    /// Waits until the batch is done, at most `timeout`; true if it is. Throws `cancelled` once the pipeline is closed,
+    /// and what a thread died of if one did.
     [[nodiscard]] bool wait_for(const Batch& batch, std::chrono::milliseconds timeout);
+
+    /// Stops the threads and waits for the read and the decode that each is at; whoever waits for a batch is told.
+    /// Destroying does it, too.
+    void close() noexcept;
 
     /// Samples that could not be had so far, those of cancelled batches left out.
     [[nodiscard]] std::uint64_t num_failed() const;

@@ -18,8 +18,9 @@ class BoundedQueue {
     /// `capacity` is at least 1.
     explicit BoundedQueue(std::size_t capacity) : capacity_(capacity) {}
 
-    /// Waits for room. False if the queue is closed: the item was dropped, and the caller should stop.
-    [[nodiscard]] bool push(T item) {
+    /// Waits for room. False if the queue is closed: the caller should stop. The item is taken only by success: a
+    /// caller who is refused, or finds no memory, still has it.
+    [[nodiscard]] bool push(T&& item) {
         std::unique_lock lock(mutex_);
         not_full_.wait(lock, [&] { return closed_ || items_.size() < capacity_; });
         if (closed_) return false;
@@ -27,6 +28,7 @@ class BoundedQueue {
         not_empty_.notify_one();
         return true;
     }
+    [[nodiscard]] bool push(const T& item) { return push(T(item)); }
 
     /// Waits for an item. Empty once the queue is closed and drained; throws what `fail` was told.
     [[nodiscard]] std::optional<T> pop() {

@@ -1,5 +1,6 @@
 #include "engine/read_stage.h"
 
+#include <cerrno>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -13,19 +14,13 @@ namespace {
 // Of the memory for reads, as much again is kept by the pool between them; the loader's budget counts it.
 constexpr std::size_t kIdleShare = 8;
 
-// What is read of a file for a fetch: on the grid of direct reads, if they are.
-Extent extent_in(const DataFile& file, const Extent& wish) {
-    if (wish.length != 0) return aligned(wish, file.alignment());
-    if (file.size() != 0) return aligned({wish.file, 0, file.size()}, file.alignment());
-    throw Error(ErrorCode::read_failed, "the file is empty", file.path(), "restore it from its source, or remove it");
-}
-
 }  // namespace
 
 ReadStage::ReadStage(DataFiles& files, MemoryAccount& memory, bool whole_files, const ReadOptions& options,
                      ReadSink sink)
     : files_(files),
       memory_(memory),
+      whole_files_(whole_files),
       num_readers_(options.num_readers),
       sink_(std::move(sink)),
       fetches_(std::numeric_limits<std::size_t>::max()),
@@ -40,6 +35,17 @@ ReadStage::ReadStage(DataFiles& files, MemoryAccount& memory, bool whole_files, 
 void ReadStage::close() {
     fetches_.close();
     memory_.close();
+}
+
+// What is read of a file for a fetch: on the grid of direct reads, if they are.
+Extent ReadStage::extent_in(const DataFile& file, const Extent& wish) const {
+    if (wish.length != 0) return aligned(wish, file.alignment());
+    if (!whole_files_) {
+        throw Error(ErrorCode::corrupt, "the index lists a record of no bytes", file.path(),
+                    "restore the index, or build the dataset again");
+    }
+    if (file.size() != 0) return aligned({wish.file, 0, file.size()}, file.alignment());
+    throw Error(ErrorCode::read_failed, "the file is empty", file.path(), "restore it from its source, or remove it");
 }
 
 // Memory for a read. Null if the stage closes, or if there is not enough of it now and we may not wait.
@@ -63,17 +69,19 @@ void ReadStage::deliver(const Fetch& fetch, const std::shared_ptr<Fetched>& byte
 }
 
 void ReadStage::read_now(const Fetch& fetch, StageWatch& watch) {
+    std::shared_ptr<Fetched> bytes;
     try {
         const std::shared_ptr<const DataFile> file = files_.open(fetch.extent.file);
         watch.began_waiting();
-        const std::shared_ptr<Fetched> bytes = room_for(*file, extent_in(*file, fetch.extent), true);
+        bytes = room_for(*file, extent_in(*file, fetch.extent), true);
         watch.began_working();
-        if (bytes == nullptr) return;
+        if (bytes == nullptr) return;  // the stage closes
         read_block(*file, bytes->block, faults_, counters_);
-        deliver(fetch, bytes);
-    } catch (const Error& error) {
-        sink_.failed(fetch, error);
+    } catch (const std::exception&) {
+        watch.began_working();
+        return sink_.failed(fetch, std::current_exception());
     }
+    deliver(fetch, bytes);
 }
 
 void ReadStage::run_thread() {
@@ -95,17 +103,24 @@ class ReadStage::RingRun {
     RingRun(ReadStage& stage, std::unique_ptr<Uring> ring)
         : stage_(stage), watch_(stage.clock_), pending_(ring->depth()), ring_(std::move(ring)) {
         for (std::size_t slot = 0; slot < pending_.size(); ++slot) free_.push_back(slot);
+        completions_.reserve(pending_.size());
     }
 
-    void run() {
-        std::vector<Uring::Completion> completions;
+    // False if the ring broke: what was under way is read by then, the rest is for somebody else.
+    [[nodiscard]] bool run() {
         while (start_reads()) {
             if (ring_->num_pending() == 0) continue;
             watch_.began_waiting();
-            ring_->wait(completions);
+            try {
+                ring_->wait(completions_);
+            } catch (const Error&) {
+                leave_ring();
+                return false;
+            }
             watch_.began_working();
-            for (const Uring::Completion& done : completions) finish(done.token, done.result);
+            for (const Uring::Completion& done : completions_) finish(done.token, done.result);
         }
+        return true;
     }
 
   private:
@@ -136,21 +151,20 @@ class ReadStage::RingRun {
 
     // False if there is no memory for it now, or the stage closes.
     bool start_next(bool may_wait) {
-        Pending pending{*next_, nullptr, nullptr};
+        Pending pending;
+        int fault = 0;
         try {
-            pending.file = stage_.files_.open(pending.fetch.extent.file);
-            pending.bytes = stage_.room_for(*pending.file, extent_in(*pending.file, pending.fetch.extent), may_wait);
+            pending.file = stage_.files_.open(next_->extent.file);
+            pending.bytes = stage_.room_for(*pending.file, stage_.extent_in(*pending.file, next_->extent), may_wait);
             if (pending.bytes == nullptr) return false;
-            next_.reset();
-            if (const int fault =
-                    stage_.faults_.before_read(pending.fetch.extent.file, pending.bytes->block.extent().length);
-                fault != 0) {
-                read_again(pending, fault);
-                return true;
-            }
-        } catch (const Error& error) {
-            stage_.sink_.failed(pending.fetch, error);
-            next_.reset();
+            fault = stage_.faults_.before_read(next_->extent.file, pending.bytes->block.extent().length);
+        } catch (const std::exception&) {
+            stage_.sink_.failed(*std::exchange(next_, std::nullopt), std::current_exception());
+            return true;
+        }
+        pending.fetch = *std::exchange(next_, std::nullopt);
+        if (fault != 0) {
+            read_again(pending, fault);
             return true;
         }
         const std::size_t slot = free_.back();
@@ -195,26 +209,34 @@ class ReadStage::RingRun {
             }
             stage_.counters_.num_retries.fetch_add(1, std::memory_order_relaxed);
             read_block(*pending.file, pending.bytes->block, stage_.faults_, stage_.counters_);
-            stage_.deliver(pending.fetch, pending.bytes);
-        } catch (const Error& error) {
-            stage_.sink_.failed(pending.fetch, error);
+        } catch (const std::exception&) {
+            return stage_.sink_.failed(pending.fetch, std::current_exception());
         }
+        stage_.deliver(pending.fetch, pending.bytes);
+    }
+
+    // The ring failed, not a read: all that were under way are read the plain way.
+    void leave_ring() {
+        ring_.reset();  // waits for them: the kernel writes into their memory
+        for (Pending& pending : pending_) {
+            if (pending.bytes != nullptr) read_again(pending, EAGAIN);
+            pending = Pending{};
+        }
+        if (next_) stage_.read_now(*std::exchange(next_, std::nullopt), watch_);
     }
 
     ReadStage& stage_;
     StageWatch watch_;
     std::vector<Pending> pending_;
     std::vector<std::size_t> free_;
+    std::vector<Uring::Completion> completions_;
     std::optional<Fetch> next_;
     std::unique_ptr<Uring> ring_;  // last: it goes first, and waits for the reads whose memory `pending_` holds
 };
 
 void ReadStage::run() {
-    if (uses_ring_) {
-        RingRun(*this, std::move(ring_)).run();
-    } else {
-        run_thread();
-    }
+    if (uses_ring_ && RingRun(*this, std::move(ring_)).run()) return;
+    run_thread();
 }
 
 }  // namespace penstock

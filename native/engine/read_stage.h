@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -29,10 +30,11 @@ struct ReadOptions {
     std::shared_ptr<ReadLimit> limit;  ///< a slower disk; null for the one there is
 };
 
-/// What the stage does with a fetch when it is over; called from its threads.
+/// What the stage does with a fetch when it is over; called from its threads. None of them may throw: whoever waits for
+/// a sample of the fetch would wait for ever.
 struct ReadSink {
     std::function<void(const Fetch&, const std::shared_ptr<const SampleBytes>&)> read;
-    std::function<void(const Fetch&, const Error&)> failed;
+    std::function<void(const Fetch&, const std::exception_ptr&)> failed;
     std::function<void(const Fetch&)> dropped;  ///< nobody wants the batch any more
 };
 
@@ -47,7 +49,8 @@ class ReadStage {
     /// The work of one of them, until `close`.
     void run();
 
-    void push(Fetch fetch) { (void)fetches_.push(std::move(fetch)); }
+    /// Takes the fetch, unless there is no memory for it: then the caller still has it.
+    void push(Fetch&& fetch) { (void)fetches_.push(std::move(fetch)); }
     void close();
 
     /// "uring" or "pread".
@@ -62,12 +65,14 @@ class ReadStage {
     class RingRun;
 
     void run_thread();
+    [[nodiscard]] Extent extent_in(const DataFile& file, const Extent& wish) const;
     [[nodiscard]] std::shared_ptr<Fetched> room_for(const DataFile& file, const Extent& extent, bool may_wait);
     void read_now(const Fetch& fetch, StageWatch& watch);
     void deliver(const Fetch& fetch, const std::shared_ptr<Fetched>& bytes);
 
     DataFiles& files_;
     MemoryAccount& memory_;
+    const bool whole_files_;
     const std::size_t num_readers_;
     const ReadSink sink_;
     BoundedQueue<Fetch> fetches_;

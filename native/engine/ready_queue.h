@@ -16,7 +16,14 @@ namespace penstock {
 /// From any number of threads to any number of threads. Bounded by the memory of what is read, not by a count.
 class ReadyQueue {
   public:
-    void push(ReadySample sample) {
+    /// Makes room for so many samples: while no more of them wait, `push` needs no memory.
+    void reserve(std::size_t num_samples) {
+        const std::lock_guard lock(mutex_);
+        if (heap_.capacity() < num_samples) heap_.reserve(std::max(num_samples, 2 * heap_.capacity()));
+    }
+
+    /// Never fails: there is room for the samples of all batches under way.
+    void push(ReadySample sample) noexcept {
         const std::lock_guard lock(mutex_);
         const std::uint64_t batch = sample.batch->number();
         heap_.push_back({batch, num_pushed_++, std::move(sample)});

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -52,6 +53,10 @@ const Codec& codec_of(ByteView data) {
 }
 
 void copy_encoded(ByteView data, BatchField& field, std::size_t position) {
+    if (data.size() > std::numeric_limits<std::uint32_t>::max()) {
+        throw Error(ErrorCode::too_large, "a record of " + std::to_string(data.size()) + " bytes fits no batch",
+                    "record", "split the image, or load it decoded");
+    }
     const SlotShape shape{{static_cast<std::uint32_t>(data.size()), 1, 1}, 1, SampleType::uint8};
     std::memcpy(field.take(position, shape), data.data(), data.size());
 }
@@ -332,10 +337,9 @@ std::shared_ptr<const OwnSample> SampleDecoder::recode(std::uint64_t id, const S
         const bool is_weir = table_.kept_as(id) == KeptAs::weir;
         return is_weir ? as_weir(fields, room, record, gauge, scratch)
                        : as_pixels(fields, room, record, gauge, scratch);
-    } catch (const Error&) {
+    } catch (const Error& error) {
+        if (error.code() == ErrorCode::out_of_memory) throw;
         return nullptr;  // what is wrong with the sample, if it matters to the batch, is told by decoding it as it is
-    } catch (const std::bad_alloc&) {
-        return nullptr;
     }
 }
 

@@ -53,7 +53,8 @@ class SampleDecoder {
     void decode(Batch& batch, std::size_t position, const SampleBytes& bytes, DecoderScratch& scratch);
 
     /// A sample as the table says that it stays in memory: all its fields decoded whole, or encoded anew. Null if that
-    /// fails, or would take more than its room: the sample may well decode as it is.
+    /// fails, or would take more than its room: the sample may well decode as it is. Throws if there is no memory for
+    /// it.
     [[nodiscard]] std::shared_ptr<const OwnSample> recode(std::uint64_t id, const SampleBytes& bytes,
                                                           const std::shared_ptr<MemoryGauge>& gauge,
                                                           DecoderScratch& scratch) const;

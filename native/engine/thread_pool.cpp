@@ -101,6 +101,12 @@ void Job::finish() {
     }
 }
 
+void Job::check() const {
+    Sync& sync = sync_.get();
+    const std::lock_guard lock(sync.mutex);
+    if (sync.first_error != nullptr) std::rethrow_exception(sync.first_error);
+}
+
 void Job::cancel() noexcept {
     if (!sync_.is_here()) return;
     Sync& sync = sync_.get();
@@ -157,6 +163,9 @@ void ThreadPool::start(std::size_t count) {
         for (std::size_t i = 0; i < count; ++i) {
             state.threads.emplace_back([&state, this, i] {
                 current_pool = this;
+                // The C++ runtime's own memory of a thread comes with its first exception; where there is none left it
+                // ends the process. So it comes now.
+                (void)std::uncaught_exceptions();
                 name_this_thread(i);
                 while (const std::shared_ptr<Job> job = state.wait_for_job()) job->help();
             });
@@ -167,6 +176,9 @@ void ThreadPool::start(std::size_t count) {
             ErrorCode::no_threads,
             "the system refused thread " + std::to_string(state.threads.size() + 1) + " of " + std::to_string(count),
             "thread pool", "use fewer threads, or raise the limit (ulimit -u)", problem.code().value());
+    } catch (...) {
+        stop(state);  // no memory for a thread: those that run must not outlive their pool
+        throw;
     }
 }
 

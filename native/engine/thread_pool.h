@@ -25,6 +25,9 @@ class Job {
     /// for a job of its own pool: its thread then works on that job instead of sleeping.
     void finish();
 
+    /// Throws the first error of a task, if one has failed so far. Waits for nothing.
+    void check() const;
+
     /// No further task starts; those under way end. Waits for nothing.
     void cancel() noexcept;
 

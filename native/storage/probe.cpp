@@ -45,6 +45,18 @@ class Probe {
         std::vector<std::unique_ptr<ReadBlock>> blocks(ring.depth());
         std::vector<std::uint64_t> idle(ring.depth());
         for (std::uint64_t i = 0; i < idle.size(); ++i) idle[i] = i;
+        try {
+            read_on(ring, blocks, idle);
+        } catch (...) {
+            ring.drain();  // before the blocks go
+            throw;
+        }
+    }
+
+    [[nodiscard]] std::uint64_t num_bytes() const noexcept { return num_bytes_; }
+
+  private:
+    void read_on(Uring& ring, std::vector<std::unique_ptr<ReadBlock>>& blocks, std::vector<std::uint64_t>& idle) {
         std::vector<Uring::Completion> completions;
         std::size_t next = 0;
         while (next < offsets_.size() || ring.num_pending() > 0) {
@@ -65,9 +77,6 @@ class Probe {
         }
     }
 
-    [[nodiscard]] std::uint64_t num_bytes() const noexcept { return num_bytes_; }
-
-  private:
     [[nodiscard]] Extent extent_at(std::uint64_t offset) const { return {0, offset, request_bytes_}; }
 
     const DataFile& file_;

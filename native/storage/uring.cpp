@@ -3,6 +3,7 @@
 #include <linux/io_uring.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -49,6 +50,11 @@ class Mapping {
 
 unsigned load_acquire(unsigned* word) { return std::atomic_ref(*word).load(std::memory_order_acquire); }
 void store_release(unsigned* word, unsigned value) { std::atomic_ref(*word).store(value, std::memory_order_release); }
+
+void pause() noexcept {
+    const timespec a_millisecond{0, 1'000'000};
+    ::nanosleep(&a_millisecond, nullptr);
+}
 
 }  // namespace
 
@@ -109,14 +115,22 @@ Uring::Uring(int descriptor, unsigned depth, std::unique_ptr<Rings> rings)
 
 // The kernel writes into the buffers of reads under way: nobody may free them before those have ended.
 Uring::~Uring() {
-    std::vector<Completion> dropped;
-    try {
-        while (num_pending_ > 0) wait(dropped);
-    } catch (const Error&) {
-        // The ring itself is broken; closing it cancels what is left.
-    }
+    drain();
     rings_.reset();
     ::close(descriptor_);
+}
+
+void Uring::drain() noexcept {
+    // What the kernel was never handed is not under way.
+    num_pending_ -= std::exchange(num_queued_, 0);
+    while (true) {
+        const unsigned tail = load_acquire(rings_->done_tail);
+        num_pending_ -= tail - *rings_->done_head;
+        store_release(rings_->done_head, tail);
+        if (num_pending_ == 0) return;
+        // A ring that refuses to wait still gets its completions: closing it would cancel them at some later time.
+        if (const int error = enter(1); error != 0 && error != EINTR) pause();
+    }
 }
 
 void Uring::queue_read(int descriptor, std::uint64_t offset, std::span<std::uint8_t> out, std::uint64_t token) {
@@ -136,26 +150,33 @@ void Uring::queue_read(int descriptor, std::uint64_t offset, std::span<std::uint
     ++num_pending_;
 }
 
+void Uring::take_arrived(std::vector<Completion>& completions) {
+    unsigned head = *rings_->done_head;  // only we write it
+    const unsigned tail = load_acquire(rings_->done_tail);
+    for (; head != tail; ++head) {
+        const io_uring_cqe& done = rings_->completions[head & rings_->done_mask];
+        completions.push_back({done.user_data, done.res});
+        --num_pending_;
+    }
+    store_release(rings_->done_head, head);
+}
+
+int Uring::enter(unsigned at_least) noexcept {
+    const long submitted =
+        ::syscall(SYS_io_uring_enter, descriptor_, num_queued_, at_least, IORING_ENTER_GETEVENTS, nullptr, 0);
+    if (submitted < 0) return errno;
+    num_queued_ -= static_cast<unsigned>(submitted);
+    return 0;
+}
+
 void Uring::wait(std::vector<Completion>& completions) {
     completions.clear();
     for (;;) {
-        unsigned head = *rings_->done_head;  // only we write it
-        const unsigned tail = load_acquire(rings_->done_tail);
-        for (; head != tail; ++head) {
-            const io_uring_cqe& done = rings_->completions[head & rings_->done_mask];
-            completions.push_back({done.user_data, done.res});
-            --num_pending_;
-        }
-        store_release(rings_->done_head, head);
+        take_arrived(completions);
         if (!completions.empty() && num_queued_ == 0) return;
-        const unsigned at_least = completions.empty() ? 1 : 0;
-        const long submitted =
-            ::syscall(SYS_io_uring_enter, descriptor_, num_queued_, at_least, IORING_ENTER_GETEVENTS, nullptr, 0);
-        if (submitted >= 0) {
-            num_queued_ -= static_cast<unsigned>(submitted);
-        } else if (errno != EINTR && errno != EAGAIN && errno != EBUSY) {
-            throw_storage_error(ErrorCode::read_failed, "wait for reads", "io_uring", errno);
-        }
+        const int error = enter(completions.empty() ? 1 : 0);
+        if (error == 0 || error == EINTR || error == EAGAIN || error == EBUSY) continue;
+        throw_storage_error(ErrorCode::read_failed, "wait for reads", "io_uring", error);
     }
 }
 

@@ -36,8 +36,16 @@ class Uring {
     /// There must be a read pending.
     void wait(std::vector<Completion>& completions);
 
+    /// Waits for all reads under way, also where the ring itself fails, and drops what is queued: after it nobody
+    /// writes into their memory any more.
+    void drain() noexcept;
+
   private:
     struct Rings;
+    /// Appends what has arrived. Without room for it in `completions`, throws and takes nothing of the rest.
+    void take_arrived(std::vector<Completion>& completions);
+    /// One system call: submits what is queued, waits for `at_least` completions. Its errno, or 0.
+    [[nodiscard]] int enter(unsigned at_least) noexcept;
     Uring(int descriptor, unsigned depth, std::unique_ptr<Rings> rings);
 
     int descriptor_;

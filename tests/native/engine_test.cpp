@@ -250,6 +250,19 @@ CLAIM(pool_carries_any_exception) {
     CHECK(caught);
 }
 
+CLAIM(job_tells_of_a_task_that_failed_while_others_run) {
+    ThreadPool pool(2);
+    std::atomic<bool> may_end{false};
+    const std::shared_ptr<Job> job = pool.run(2, [&](std::size_t index) {
+        if (index == 1) throw Error(ErrorCode::corrupt, "one of two", "", "");
+        while (!may_end) std::this_thread::yield();
+    });
+    const auto check = [&] { job->check(); };
+    while (error_code(check) != 320) std::this_thread::yield();
+    CHECK(!job->wait_for(0ms));
+    may_end = true;
+}
+
 CLAIM(job_can_be_cancelled_while_it_runs) {
     ThreadPool pool(2);
     std::latch started(1);

@@ -1,14 +1,21 @@
 // The loader's pipeline: every batch ends, whatever happens to its samples, to its waiter, or to the pipeline.
 #include "engine/pipeline.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <new>
+#include <stdexcept>
 #include <string>
+#include <string_view>
+#include <system_error>
+#include <thread>
 #include <vector>
 
 #include "claims.h"
@@ -102,6 +109,19 @@ void run_batches(bool ring, Caching caching) {
     CHECK(pipeline.stats().num_decoded == 20 * 4 * 16);
 }
 
+// A codec with a mistake in it: it throws what no codec may, by the level of grey.
+class Throwing : public Codec {
+  public:
+    [[nodiscard]] std::string_view name() const noexcept override { return "throwing"; }
+    [[nodiscard]] bool sniff(ByteView) const noexcept override { return true; }
+    [[nodiscard]] ImageInfo inspect(ByteView data) const override {
+        if (data.back() % 2 == 0) throw std::bad_alloc();
+        throw std::length_error("a mistake");
+    }
+    void decode(ByteView, const ImageInfo&, const DecodeOptions&, ImageView) const override {}
+    [[nodiscard]] ByteBuffer encode(ConstImageView, const Parameters&) const override { return {}; }
+};
+
 }  // namespace
 
 CLAIM(batches_come_right_by_threads) { run_batches(false, Caching::system); }
@@ -179,6 +199,81 @@ CLAIM(closing_in_the_middle_waits_for_nothing_but_the_tasks_under_way) {
         for (std::size_t i = 0; i < 8; ++i) batches.push_back(pipeline.submit(some(i, 32)));
         if (round % 3 == 0) finish(pipeline, *batches.front());
     }
+}
+
+CLAIM(closing_wakes_whoever_waits) {
+    const Records records;
+    for (int round = 0; round < 20; ++round) {
+        Pipeline pipeline(records.table(), TransformProgram({}), options(round % 2 == 0));
+        pipeline.faults().stall(std::nullopt, 20ms, 1000);
+        const std::shared_ptr<Batch> batch = pipeline.submit(some(0, 64));
+        std::atomic<bool> is_told{false};
+        std::thread waiter([&] {
+            try {
+                finish(pipeline, *batch);
+            } catch (const Error& error) {
+                is_told = error.code() == ErrorCode::cancelled;
+            }
+        });
+        pipeline.close();
+        waiter.join();
+        CHECK(is_told || batch->is_done());
+    }
+}
+
+CLAIM(whatever_a_codec_throws_is_a_failure_of_its_sample) {
+    const Records records;
+    const Throwing throwing;
+    SampleTable table = records.table();
+    table.codecs = {&throwing};
+    Pipeline pipeline(table, TransformProgram({}), options());
+    BatchWish wish;
+    for (std::size_t id = 0; id < kSamples; ++id) wish.ids.push_back(id);
+    const std::shared_ptr<Batch> batch = pipeline.submit(std::move(wish));
+    finish(pipeline, *batch);
+    const std::vector<SampleFailure> failures = batch->take_failures();
+    CHECK(failures.size() == kSamples);
+    for (const SampleFailure& failure : failures) {
+        const bool is_even = failure.id % 2 == 0;
+        CHECK(failure.error.code() == (is_even ? ErrorCode::out_of_memory : ErrorCode::unexpected));
+    }
+}
+
+CLAIM(a_record_without_bytes_is_a_failure_of_its_sample) {
+    const Records records;
+    SampleTable table = records.table();
+    std::vector<std::uint64_t> lengths(table.fields[0].length.begin(), table.fields[0].length.end());
+    std::vector<std::uint64_t> offsets(kSamples, 0);
+    lengths[5] = 0;
+    table.fields[0].length = lengths;
+    table.fields[0].offset = offsets;
+    Pipeline pipeline(table, TransformProgram({}), options());
+    BatchWish wish;
+    wish.ids = {5};
+    const std::shared_ptr<Batch> batch = pipeline.submit(std::move(wish));
+    finish(pipeline, *batch);
+    const std::vector<SampleFailure> failures = batch->take_failures();
+    CHECK(failures.size() == 1 && failures[0].error.code() == ErrorCode::corrupt);
+}
+
+CLAIM(a_ring_that_breaks_leaves_its_reads_to_threads) {
+    const Records records;
+    Pipeline pipeline(records.table(), TransformProgram({}), options());
+    const std::shared_ptr<Batch> before = pipeline.submit(some(0, 16));
+    finish(pipeline, *before);
+    const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+        std::error_code gone;
+        if (std::filesystem::read_symlink(entry, gone).string().find("io_uring") == std::string::npos) continue;
+        CHECK(::dup2(nothing, std::stoi(entry.path().filename())) >= 0);
+    }
+    for (std::size_t i = 0; i < 8; ++i) {
+        const std::shared_ptr<Batch> batch = pipeline.submit(some(i, 16));
+        finish(pipeline, *batch);
+        CHECK(batch->take_failures().empty());
+        CHECK(is_right(*batch));
+    }
+    ::close(nothing);
 }
 
 CLAIM(a_batch_outlives_its_pipeline) {

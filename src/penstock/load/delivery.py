@@ -125,12 +125,12 @@ class Delivery(Iterator[BatchDict]):
 
     def settle(self) -> None:
         """Wait for what is under way; it is handed over in its turn."""
-        for batch, _ in self._pending:
+        for batch, _ in list(self._pending):
             self._pipeline.wait(batch)
 
     def cancel(self) -> None:
         """Give up what is under way."""
-        for batch, _ in self._pending:
+        for batch, _ in list(self._pending):  # another thread may be taking one of them
             batch.cancel()
         self._pending.clear()
         self._num_submitted = self.batches.num_batches

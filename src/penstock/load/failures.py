@@ -12,6 +12,7 @@ from penstock.load.options import ErrorPolicy
 from penstock.load.samples import Ids
 
 KEPT_ERRORS = 20
+OUT_OF_MEMORY = 360
 SUBSTITUTES = 0x5B571  # the stream of random numbers that chooses them
 FAMILIES: dict[int, type[PenstockError]] = {1: ArgumentError, 2: DatasetError, 3: CodecError, 4: StorageError}
 
@@ -49,7 +50,10 @@ class FailureLog:
     kept: list[Failure] = field(default_factory=list)
 
     def add(self, failures: list[Failure]) -> None:
-        """Take note; raise if the policy says so."""
+        """Take note; raise if the policy says so, or if memory ran out, which is no fault of a sample."""
+        for failure in failures:
+            if failure.error.code == OUT_OF_MEMORY:
+                raise failure.error
         for failure in failures:
             self.num_errors += 1
             if failure.id not in self.samples and len(self.kept) < KEPT_ERRORS:

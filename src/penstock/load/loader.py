@@ -24,7 +24,7 @@ from penstock.load.look import chosen_samples, look_at
 from penstock.load.options import OWN_CACHES, ErrorPolicy, ReadPolicy, check_count, take_foreign_keywords
 from penstock.load.pattern import SeekingWatch
 from penstock.load.probe import Bench
-from penstock.load.process import FORKED, explained, refuse_worker
+from penstock.load.process import CANCELLED, FORKED, explained, refuse_worker
 from penstock.load.resources import choose_resources, local_world_size
 from penstock.load.rest import Rest, stack
 from penstock.load.samples import Ids, Samples, Subset
@@ -106,6 +106,7 @@ class Loader:
         self._progress = Progress()
         self._delivery: Delivery | None = None
         self._delivered = 0
+        self._is_closed = False
         self._cache: Cache | None = None
         self._liquid: LiquidOrder | None = None
         self._measured: tuple[Order, dict[str, Any] | None] | None = None
@@ -291,7 +292,11 @@ class Loader:
         self._budget = replace(self._budget, cache_bytes=min(self._budget.cache_bytes, cache_bytes))
 
     def close(self) -> None:
-        """Stop the threads and wait for what each of them is at. Batches handed out stay valid."""
+        """Stop the threads and wait for what each of them is at. Batches handed out stay valid.
+
+        Any thread may close a loader; one that iterates over it gets a PenstockError.
+        """
+        self._is_closed = True
         self._abandon()
         self._pipeline.close()
 
@@ -367,6 +372,8 @@ class Loader:
                 delivery.settle()
                 self._seeking.look(self._pipeline.stats())
             yield self._finish(batch, delivery.epoch), delivery.delivered
+        if self._is_closed:  # an epoch that ends early is no epoch
+            raise PenstockError("the loader is closed", where="loader", fix="make a new one", code=CANCELLED)
 
     def _ahead(self, batches: Iterator[tuple[BatchDict, int]]) -> Iterator[tuple[BatchDict, int]]:
         """A place for adapters that take batches before their turn."""

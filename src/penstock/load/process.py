@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from penstock.errors import PenstockError
 
-FORKED = 510
+CANCELLED, FORKED = 500, 510
 
 
 def refuse_worker() -> None:
