@@ -74,3 +74,29 @@ def test_cpu_time_of_children_is_counted() -> None:
     child = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {spin!r}])"
     _, observed = watch_command([sys.executable, "-c", child])
     assert observed.cpu_seconds > 0.4
+
+
+def test_a_dataset_that_raises_when_it_is_looked_at_trains_on(tmp_path: Path) -> None:
+    text = PROGRAM.format(load=0, step=0, workers=0).replace(
+        '    root = "photos"\n',
+        "    @property\n    def root(self):\n        raise RuntimeError('only known on the cluster')\n"
+        "    @property\n    def dataset(self):\n        raise KeyError\n",
+    )
+    (tmp_path / "train.py").write_text(text)
+
+    exit_code, observed = watch_command([sys.executable, str(tmp_path / "train.py")])
+
+    assert (exit_code, observed.num_batches, observed.roots) == (0, 12, ())
+
+
+def test_a_loader_is_looked_at_once_a_pass(tmp_path: Path) -> None:
+    text = PROGRAM.format(load=0, step=0, workers=0).replace(
+        '    root = "photos"\n',
+        "    asked = 0\n    @property\n    def root(self):\n        Slow.asked += 1\n        return 'photos'\n",
+    )
+    (tmp_path / "train.py").write_text(f"{text}    raise SystemExit(Slow.asked)\n")
+
+    exit_code, observed = watch_command([sys.executable, str(tmp_path / "train.py")])
+
+    assert observed.num_batches == 12
+    assert 1 <= exit_code <= 2

@@ -15,6 +15,7 @@ import os
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -35,10 +36,12 @@ class Recorder:
         self.flushed = 0.0
 
     def record(self, iterator: object, begin: float, end: float) -> None:
-        """One batch was asked for at `begin` and came at `end`."""
+        """Note that one batch was asked for at `begin` and came at `end`."""
         if os.getpid() != self.process:
             return
-        epoch = self.epochs.setdefault(id(iterator), self.new_epoch(iterator))
+        epoch = self.epochs.get(id(iterator))
+        if epoch is None:
+            epoch = self.epochs[id(iterator)] = self.new_epoch(iterator)
         epoch["num_batches"] += 1
         if epoch["num_batches"] == 1:
             epoch["first_wait_seconds"] = end - begin  # starting workers is not what an epoch waits for
@@ -52,18 +55,18 @@ class Recorder:
 
     @staticmethod
     def new_epoch(iterator: object) -> dict[str, Any]:
-        """A pass that has begun; what is known of its loader helps to say what would be quicker."""
-        dataset = getattr(iterator, "_dataset", None)
-        sampler = getattr(iterator, "_index_sampler", None)
+        """Describe a pass that has begun; what is known of its loader helps to say what would be quicker."""
+        dataset = attribute(iterator, "_dataset")
+        sampler = attribute(iterator, "_index_sampler")
         return {
             "num_batches": 0,
             "first_wait_seconds": 0.0,
             "wait_seconds": 0.0,
             "step_seconds": 0.0,
-            "num_workers": int(getattr(iterator, "_num_workers", 0)),
+            "num_workers": number(attribute(iterator, "_num_workers")),
             "dataset": type(dataset).__name__,
             "root": root_of(dataset),
-            "batch_size": int(getattr(sampler, "batch_size", 0) or 0),
+            "batch_size": number(attribute(sampler, "batch_size")),
         }
 
     def flush(self) -> None:
@@ -76,15 +79,38 @@ class Recorder:
             pass
 
 
+def attribute(thing: object, name: str) -> Any:  # noqa: ANN401
+    """An attribute of an object of the program; None if there is none, or asking for it raises."""
+    try:
+        return getattr(thing, name, None)
+    except Exception:  # a property may raise anything
+        return None
+
+
+def number(value: object) -> int:
+    """A count that an object of the program gave; 0 if it is none."""
+    return value if isinstance(value, int) else 0
+
+
 def root_of(dataset: object) -> str:
     """The folder that a dataset reads: what it says, or where its first and last files have a folder in common."""
+    try:
+        return find_root(dataset)
+    except Exception:  # paths on two drives, a `root` that is no text: then it is not known
+        return ""
+
+
+def find_root(dataset: object) -> str:
+    """As `root_of`; what odd values raise passes."""
     for _ in range(8):  # a Subset, or what else wraps a dataset
-        if getattr(dataset, "root", None) is None and getattr(dataset, "dataset", None) is not None:
-            dataset = dataset.dataset  # type: ignore[attr-defined]  # just asked
-    if getattr(dataset, "root", None) is not None:
-        return str(dataset.root)  # type: ignore[attr-defined]  # just asked
+        root, inner = attribute(dataset, "root"), attribute(dataset, "dataset")
+        if root is not None:
+            return str(root)
+        if inner is None:
+            break
+        dataset = inner
     for name in ("samples", "imgs", "files", "paths", "image_paths"):
-        listed = getattr(dataset, name, None)
+        listed = attribute(dataset, name)
         if isinstance(listed, list) and listed:
             ends = [item[0] if isinstance(item, tuple) else item for item in (listed[0], listed[-1])]
             if all(isinstance(end, (str, os.PathLike)) for end in ends):
@@ -111,7 +137,8 @@ class Finder(importlib.abc.MetaPathFinder):
 
             def execute(module: ModuleType) -> None:
                 original(module)
-                time_iterators(module, self.recorder)
+                with suppress(Exception):  # a DataLoader that cannot be timed is not timed
+                    time_iterators(module, self.recorder)
 
             spec.loader.exec_module = execute  # type: ignore[method-assign]
         return spec
@@ -127,7 +154,8 @@ def time_iterators(module: ModuleType, recorder: Recorder) -> None:
     def timed(self: object) -> object:
         begin = time.perf_counter()
         batch = original(self)
-        recorder.record(self, begin, time.perf_counter())
+        with suppress(Exception):  # whatever the program's objects do when they are looked at
+            recorder.record(self, begin, time.perf_counter())
         return batch
 
     base.__next__ = timed
@@ -149,7 +177,13 @@ def install() -> None:
         return
     recorder = Recorder(folder)
     sys.meta_path.insert(0, Finder(recorder))
-    atexit.register(lambda: recorder.flush() if os.getpid() == recorder.process and recorder.epochs else None)
+
+    def flush_at_end() -> None:
+        with suppress(Exception):
+            if os.getpid() == recorder.process and recorder.epochs:
+                recorder.flush()
+
+    atexit.register(flush_at_end)
 
 
 install()
