@@ -1,7 +1,7 @@
 """Where a command's words go: what it found to stdout, what it says meanwhile to stderr.
 
 With `--json` stdout belongs to one JSON object, and everything else moves to stderr. Bars are drawn only on a
-terminal. NO_COLOR and a pipe give plain text.
+terminal. NO_COLOR and a pipe give plain text. Control characters in names of files are shown as escapes, everywhere.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from typing import IO, Annotated
 
 import typer
-from rich.console import Console, RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -28,10 +28,11 @@ from rich.progress import (
     TextColumn,
     TimeRemainingColumn,
 )
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from penstock.errors import PenstockError
+from penstock.errors import PenstockError, printable
 from penstock.types import OnProgress, no_progress
 
 JsonOption = Annotated[
@@ -89,7 +90,7 @@ class Output:
             yield (no_progress,) * count
             return
         columns = (
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
             RateColumn(),
@@ -101,7 +102,7 @@ class Output:
 
 def _mover(bar: Progress, task: TaskID) -> OnProgress:
     def report(stage: str, done: int, total: int) -> None:
-        bar.update(task, description=stage, completed=done, total=total)
+        bar.update(task, description=printable(stage), completed=done, total=total)
 
     return report
 
@@ -146,12 +147,28 @@ def _plain(value: object) -> object:
     return value
 
 
+class Printable:
+    """A thing to print whose texts cannot command the terminal: what names of files hold is shown, not obeyed.
+
+    Rich's own colours are styles of its segments, not text, so they stay.
+    """
+
+    def __init__(self, thing: RenderableType) -> None:
+        self._thing = thing
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
+        """Render the thing with control characters written as escapes."""
+        for text, style, control in console.render(self._thing, options):
+            yield Segment(text if control else printable(text), style, control)
+
+
 def _print(console: Console, thing: RenderableType) -> None:
     if isinstance(thing, Table) and all(column.no_wrap for column in thing.columns):
         # A number cut off by a narrow terminal is worse than a line that the terminal breaks.
         console = _console(console.file, width=PIPE_WIDTH)
     with console.capture() as captured:
-        console.print(thing, soft_wrap=isinstance(thing, (str, Text)), markup=False)
+        shown = Text(thing) if isinstance(thing, str) else thing
+        console.print(Printable(shown), soft_wrap=isinstance(shown, Text), markup=False)
     # Tables are padded to their width, which nobody wants in a file.
     lines = captured.get() if console.is_terminal else re.sub(r" +$", "", captured.get(), flags=re.MULTILINE)
     console.file.write(lines)

@@ -18,7 +18,7 @@ import typer
 
 from penstock.cli.app import app
 from penstock.cli.output import Output, error_fields
-from penstock.errors import ArgumentError, PenstockError
+from penstock.errors import ArgumentError, PenstockError, printable
 
 DONE, FAILED, WRONG_USAGE, INTERRUPTED, BROKEN_PIPE = 0, 1, 2, 130, 141
 
@@ -58,7 +58,7 @@ def _status_of(words: list[str]) -> int:
     except Exception as error:
         own = _own_words(words)
         if "--traceback" in own:
-            traceback.print_exc()
+            sys.stderr.write(printable(traceback.format_exc()))
         out, told = Output(json="--json" in own), _told(error, words)
         out.error(told)
         out.result({"error": error_fields(told)})

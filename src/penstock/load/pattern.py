@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from penstock.chance import draw
+from penstock.errors import printable
 from penstock.load.samples import Samples
 from penstock.order import Window
 from penstock.order.pattern import DiskRates, choose_window, seek_seconds
@@ -155,7 +156,7 @@ class SeekingWatch:
             "Loader: the disk of %s seeks, and records are read one by one. `window=%d` reads runs of %d at once; it "
             "is part of the order, so write it for every rank. `penstock profile`, `plan` and `build --plan` on this "
             "disk record it in the dataset. `window=False` keeps the full permutation, and says no more.",
-            self._samples.place,
+            printable(self._samples.place),
             window.run,
             window.run,
         )

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import penstock
-from penstock.cli.output import Output, as_json
+from penstock.cli.output import Output, as_json, new_table
 
 if TYPE_CHECKING:
     from tests.unit.cli.conftest import Call
@@ -118,3 +118,31 @@ def test_json_holds_what_people_return_and_null_for_what_is_no_number() -> None:
     assert as_json({"a": Value(Path("x"), float("inf")), 1: (2, float("nan"))}) == (
         '{\n  "a": {\n    "path": "x",\n    "share": null\n  },\n  "1": [\n    2,\n    null\n  ]\n}'
     )
+
+
+def test_names_cannot_command_the_terminal(tmp_path: Path) -> None:
+    evil = "a\x1b]0;owned\x07\x1b[2J\x9b31mall is well\u202e.png"
+    (tmp_path / "img").mkdir()
+    (tmp_path / "img" / evil).write_bytes(b"\x89PNG\r\n\x1a\nbroken")
+
+    shown = in_a_terminal("build", tmp_path / "img", tmp_path / "o.pen", "--mix", "raw=1")
+    found = in_a_terminal("info", tmp_path / "img" / evil)
+
+    for text in (shown, found):
+        assert "all is well" in text
+        assert "\\x1b]0;owned" in text
+        assert not any(sequence in text for sequence in ("\x1b]0;", "\x1b[2J", "\x9b", "\u202e"))
+
+
+def test_errors_and_tables_show_control_characters(capsys: pytest.CaptureFixture[str]) -> None:
+    error = penstock.PenstockError("it broke: \x1b[2J", where="a\x1b]0;x\x07", fix="look\nhere")
+    table = new_table("name")
+    table.add_row("\x1b[31mred")
+
+    Output().error(error)
+    Output().show(table, "\x1b[8mhidden")
+
+    out, err = capsys.readouterr()
+    assert "\x1b" not in out + err + str(error)
+    assert str(error) == "it broke: \\x1b[2J\n  where: a\\x1b]0;x\\x07\n  fix:   look\nhere"
+    assert "\\x1b[31mred" in out
