@@ -34,6 +34,8 @@ class BuildOptions:
     """Formats of further image fields (`mask`); one not named keeps the source's bytes, "none" leaves it out."""
     source_kind: str = ""
     """Kind of the source; "" lets it be recognised."""
+    allow_outside: bool = False
+    """Let a manifest name files outside of its own folder, which are then copied into the dataset."""
 
     def field_formats(self) -> dict[str, Format]:
         """The formats, parsed."""

@@ -91,7 +91,8 @@ def prepare(
     work.check()
     _check_apart(Path(source), work.root)
     codecs = [format.codec for format in (*rules.formats, *chosen.field_formats().values())]
-    opened = ForeignFiles(open_source(source, chosen.source_kind), codecs, skip_errors=chosen.skip_errors)
+    found = open_source(source, chosen.source_kind, allow_outside=chosen.allow_outside)
+    opened = ForeignFiles(found, codecs, skip_errors=chosen.skip_errors)
     listing = list_source(opened, without=chosen.fields_left_out())
     chosen = _with_formats(chosen, opened.fields)
     return Preparation(opened, Recipe(listing, rules, chosen, _native.ThreadPool(threads)), work)

@@ -42,6 +42,9 @@ ShortSideOption = Annotated[int, typer.Option("--short-side", min=0, metavar="PX
 KindOption = Annotated[
     str, typer.Option("--source", metavar="KIND", help=f"If SRC is not recognised: {', '.join(LOOKED_FOR)}.")
 ]
+OutsideOption = Annotated[
+    bool, typer.Option("--allow-outside", help="Let a manifest name files outside of its folder, if you trust it.")
+]
 ThreadsOption = Annotated[int, typer.Option("--threads", min=0, metavar="N", help="0: all usable cores.")]
 ForceOption = Annotated[bool, typer.Option("--force", help="Start over; replace a dataset at OUT.")]
 SyncOption = Annotated[bool, typer.Option("--sync/--no-sync", help="Wait until the disk holds it (power cuts).")]
@@ -79,6 +82,7 @@ def build(
     max_side: MaxSideOption = 0,
     short_side: ShortSideOption = 0,
     kind: KindOption = "",
+    allow_outside: OutsideOption = False,
     threads: ThreadsOption = 0,
     force: ForceOption = False,
     sync: SyncOption = True,
@@ -103,6 +107,7 @@ def build(
         short_side=short_side,
         formats=_field_formats(field or []),
         source_kind=kind,
+        allow_outside=allow_outside,
     )
     preparation = prepare(source, out_folder, mix=_mix(mix, format, plan), options=options, threads=threads)
     _tell_estimate(out, preparation.estimate, preparation.recipe.listing.layout.left_out)

@@ -77,8 +77,10 @@ def recognise(place: Path, kind: str = "") -> SourceKind | None:
     return found
 
 
-def open_source(path: str | os.PathLike[str], kind: str = "") -> Source:
-    """The source at a path: of the kind named, else of the first kind that recognises it.
+def open_source(path: str | os.PathLike[str], kind: str = "", *, allow_outside: bool = False) -> Source:
+    """Open the source at a path: of the kind named, else of the first kind that recognises it.
+
+    `allow_outside` lets a manifest name files outside of its own folder.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -87,6 +89,8 @@ def open_source(path: str | os.PathLike[str], kind: str = "") -> Source:
     """
     place = Path(path)
     found = recognise(place, kind)
+    if found is Manifest:
+        return Manifest(place, allow_outside=allow_outside)
     if found is not None:
         return found(place)
     if kind:

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 CHUNK_ROWS = 1 << 16
+SPARSE_CELLS = 1 << 22  # of a table, as a row and a column meet: so many may be empty whatever the rows hold
+CELLS_PER_VALUE = 16
 MAX_DEPTH = 8  # of lists in lists; what is deeper is kept as its JSON text
 
 Kind: TypeAlias = "str | tuple[Kind]"
@@ -38,6 +40,7 @@ class ColumnBuilder:
         self._columns: dict[str, _Column] = {}
         self._num_rows = 0
         self._num_flushed = 0
+        self._num_values = 0
 
     def add(self, row: Mapping[str, object]) -> None:
         """One more row."""
@@ -48,6 +51,9 @@ class ColumnBuilder:
                 column = self._columns[name] = _Column(name, self._num_flushed)
             column.put(number - self._num_flushed, value, lambda: self._where(number))
         self._num_rows += 1
+        self._num_values += len(row)
+        if self._num_rows * len(self._columns) > SPARSE_CELLS + CELLS_PER_VALUE * self._num_values:
+            self._refuse_sparse(number)
         if self._num_rows - self._num_flushed == self._chunk_rows:
             self._flush()
 
@@ -55,6 +61,15 @@ class ColumnBuilder:
         """All columns, in the order in which they were first met."""
         self._flush()
         return {name: column.finish() for name, column in self._columns.items()}
+
+    def _refuse_sparse(self, row: int) -> None:
+        """A key that changes with the row is a mistake, or an attack: a column of nulls for each would fill memory."""
+        raise SourceError(
+            f"{self._num_rows:,} rows name {len(self._columns):,} different columns, few of them in each row",
+            where=self._where(row),
+            fix="give all rows the same keys; put what varies into a list or an object",
+            code=620,
+        )
 
     def _flush(self) -> None:
         num_rows = self._num_rows - self._num_flushed
@@ -86,7 +101,7 @@ class _Column:
                     code=620,
                 )
             self._kind = joined
-        if kind in ("int", ("int",)) and not _fits(value):
+        if _leaf(kind) in ("int", "float") and not _fits(value):
             raise SourceError(
                 f"column '{self._name}' holds a number beyond 64 bits: {_shown(value)}",
                 where=where(),
@@ -180,8 +195,9 @@ def _settled(kind: Kind, if_unknown: Kind = "str") -> Kind:
 
 
 def _fits(value: object) -> bool:
-    values = value if isinstance(value, list) else [value]
-    return all(not isinstance(element, int) or -(2**63) <= element < 2**63 for element in values)
+    if isinstance(value, list):
+        return all(map(_fits, value))
+    return not isinstance(value, int) or -(2**63) <= value < 2**63
 
 
 def _text(kind: Kind) -> str:

@@ -3,10 +3,13 @@
 path,label,split,mask                      {"path": "a/1.jpg", "label": "cat", "boxes": [[0, 0, 31, 17]]}
 a/1.jpg,cat,train,masks/1.png              {"path": "a/2.jpg", "label": "dog", "boxes": []}
 
-Paths are relative to the manifest. Columns: the image (`path`, `image`, `file_name`…), `label` (numbers, or names that
-are numbered in sorted order, or in that of classes.txt beside the manifest), `split`, `key` (else the path is the key);
-every other column whose values all end like images is an image field, and all the rest are columns. In JSON an image
-may also be an object, {"path": "masks/1.png", "role": "mask"}; then only such columns are images.
+Paths are relative to the manifest, and lead to files inside of its folder unless the user allows others: a manifest
+that came with downloaded images could name private files, which would be copied into the dataset.
+
+Columns: the image (`path`, `image`, `file_name`…), `label` (numbers, or names that are numbered in sorted order, or in
+that of classes.txt beside the manifest), `split`, `key` (else the path is the key); every other column whose values all
+end like images is an image field, and all the rest are columns. In JSON an image may also be an object,
+{"path": "masks/1.png", "role": "mask"}; then only such columns are images.
 """
 
 from __future__ import annotations
@@ -41,7 +44,8 @@ class Manifest(FilesOnly):
 
     kind = "manifest"
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, allow_outside: bool = False) -> None:
+        """`allow_outside`: whether paths may lead out of the manifest's folder, by `..` or from the root."""
         found = [path / name for name in IN_FOLDERS if (path / name).is_file()] if path.is_dir() else [path]
         if not found:
             raise SourceError(
@@ -51,6 +55,7 @@ class Manifest(FilesOnly):
                 code=620,
             )
         self.path = found[0]
+        self._allow_outside = allow_outside
         self._facts: list[FileFacts] = []
 
     @classmethod
@@ -121,7 +126,7 @@ class Manifest(FilesOnly):
             if field == "image" and len(present) < len(values):
                 missing = next(row for row, value in enumerate(values) if not value)
                 raise SourceError("a row has no image", where=rows.where(missing), fix="fill in its path", code=620)
-            found = [os.path.join(root, str(values[row])) for row in present]  # noqa: PTH118
+            found = [self._file(root, str(values[row]), rows, row) for row in present]
             facts = facts_of(found, lambda index, present=present: rows.where(present[index]))  # type: ignore[misc]
             self._facts.append(facts)
             file = np.full(len(values), ABSENT, np.int32)
@@ -131,6 +136,22 @@ class Manifest(FilesOnly):
             places[field] = Places(file, np.zeros(len(values), np.int64), length)
             files += map(os.fsencode, found)
         return files, places
+
+    def _file(self, root: str, path: str, rows: Rows, row: int) -> str:
+        """Where a path of the manifest leads."""
+        if self._allow_outside:
+            return os.path.join(root, path)  # noqa: PTH118
+        # Without `..`, so that the system cannot follow a link first and go up from there.
+        inner = os.path.relpath(path, os.path.abspath(root)) if path.startswith("/") else os.path.normpath(path)  # noqa: PTH100
+        if inner == ".." or inner.startswith("../"):
+            raise SourceError(
+                f"'{path}' leads out of the manifest's folder",
+                where=rows.where(row),
+                fix="put the manifest into a folder above its images; or, if you trust it to name any file that you "
+                "may read, allow it: --allow-outside (BuildOptions.allow_outside)",
+                code=622,
+            )
+        return os.path.join(root, inner)  # noqa: PTH118
 
     def _keys(self, keys: list[str | None] | None, paths: Sequence[str | None], rows: Rows) -> pa.Array:
         import pyarrow as pa

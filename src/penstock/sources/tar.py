@@ -15,6 +15,7 @@ from penstock.storage import InputFile
 
 BLOCK = 512
 MAX_NAME_BYTES = 1 << 20  # a long name or a PAX header; Linux stops at 4 KiB
+MAX_DIGITS = 19  # of a size: what 63 bits hold
 REGULAR, FOLDER, LABEL = b"0\0007", b"5", b"V"
 GNU_NAME, GNU_LINK, PAX, PAX_GLOBAL = b"L", b"K", b"x", b"g"
 REFUSED = {
@@ -101,8 +102,9 @@ class _Reader:
         told = self._next.get("size") or self._global.get("size")
         if told is None or header[156:157] in (GNU_NAME, GNU_LINK, PAX, PAX_GLOBAL):
             return self._number(header[124:136], "size")
-        if not told.isdigit():
-            raise self._broken(f"a PAX header gives the size {told!r}")
+        if not told.isdigit() or len(told) > MAX_DIGITS:
+            shown = told if len(told) <= MAX_DIGITS else told[:MAX_DIGITS] + b"..."
+            raise self._broken(f"a PAX header gives the size {shown!r}")
         return int(told)
 
     def _read_extension(self, kind: bytes, begin: int, data: int, length: int) -> None:

@@ -184,7 +184,7 @@ class _Scan:
         if ending in TEXTS:
             return {column: text}
         plain = text.strip()
-        value = int(plain) if plain.lstrip("-").isdecimal() and len(plain) < 19 else plain
+        value = int(plain) if plain.removeprefix("-").isdecimal() and len(plain) < 19 else plain
         return {"label" if suffix in LABELS else column: value}
 
     def _object_fields(self, value: object, name: str) -> dict[str, object]:

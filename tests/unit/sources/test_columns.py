@@ -51,3 +51,27 @@ def test_large_integers_among_floats_are_rounded(chunk_rows: int) -> None:
     rows: list[dict[str, object]] = [{"a": large, "b": [large]}, {"a": 0.5, "b": [0.5, None]}]
 
     assert columns(rows, chunk_rows) == {"a": [2.0**53, 0.5], "b": [[2.0**53], [0.5, None]]}
+
+
+def test_a_new_column_in_every_row_is_refused_before_it_fills_memory() -> None:
+    rows: list[dict[str, object]] = [{"path": "x.png", f"k{number}": 1} for number in range(4000)]
+
+    with pytest.raises(SourceError, match="2,064 rows name 2,065 different columns") as caught:
+        columns(rows, 1 << 16)
+
+    assert caught.value.where == "row 2063"
+
+
+def test_a_wide_table_is_read() -> None:
+    builder = ColumnBuilder(lambda row: f"line {row + 1}")
+    row = {f"k{number}": number for number in range(2000)}
+    for _ in range(3):
+        builder.add(row)
+
+    assert len(builder.finish()) == 2000
+
+
+@pytest.mark.parametrize("value", [2**70, [[2**70]], [1.5, 10**400], [[[-(2**63) - 1]]]])
+def test_numbers_beyond_64_bits_are_refused_in_any_depth(value: object) -> None:
+    with pytest.raises(SourceError, match="a number beyond 64 bits"):
+        columns([{"a": value}], 8)

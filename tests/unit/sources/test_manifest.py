@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.errors import PenstockError, SourceError, StorageError
+from penstock.sources import open_source
 from penstock.sources.manifest import Manifest
 from penstock.sources.rows import Rows, read_rows
 from penstock.sources.source import Layout, Role, Samples
@@ -91,7 +93,11 @@ def test_classes_beside_the_manifest_number_the_labels(tmp_path: Path) -> None:
 
 
 def test_paths_beside_the_manifests_folder_have_keys_without_dots(tmp_path: Path) -> None:
-    _, samples = listed(tmp_path, f"path\n../a.jpg\n../in/c.png\n{tmp_path}/b.jpg\n", "lists/all.csv")
+    listed(tmp_path, "path\na.jpg\n")
+    (tmp_path / "lists").mkdir()
+    (tmp_path / "lists" / "all.csv").write_text(f"path\n../a.jpg\n../in/c.png\n{tmp_path}/b.jpg\n")
+
+    _, samples = Manifest(tmp_path / "lists" / "all.csv", allow_outside=True).samples()
 
     assert samples.keys.to_pylist() == ["a.jpg", "in/c.png", "b.jpg"]
 
@@ -247,3 +253,38 @@ def test_names_that_an_index_cannot_have_are_changed(tmp_path: Path) -> None:
     _, samples = listed(tmp_path, "path,2nd box,split.part\na.jpg,1,2\n")
 
     assert list(samples.columns) == ["_2nd_box", "split_part"]
+
+
+@pytest.mark.parametrize("path", ["../private/x.jpg", "sub/../../private/x.jpg", "{root}/private/x.jpg"])
+def test_a_path_that_leads_out_of_the_folder_is_refused_unless_it_is_allowed(tmp_path: Path, path: str) -> None:
+    (tmp_path / "private").mkdir()
+    (tmp_path / "private" / "x.jpg").write_text("secret")
+    (tmp_path / "cats" / "sub").mkdir(parents=True)
+    (tmp_path / "cats" / "metadata.csv").write_text(f"path\n{path.format(root=tmp_path)}\n")
+
+    with pytest.raises(SourceError, match="leads out of the manifest's folder") as caught:
+        open_source(tmp_path / "cats").samples()
+
+    assert caught.value.where.endswith("metadata.csv: line 2")
+    assert "--allow-outside" in caught.value.fix
+    _, samples = open_source(tmp_path / "cats", allow_outside=True).samples()
+    assert Path(os.fsdecode(samples.files[0])).read_text() == "secret"
+
+
+def test_a_path_goes_up_before_any_link_is_followed(tmp_path: Path) -> None:
+    (tmp_path / "private" / "deep").mkdir(parents=True)
+    (tmp_path / "private" / "x.jpg").write_text("secret")
+    (tmp_path / "cats").mkdir()
+    (tmp_path / "cats" / "link").symlink_to(tmp_path / "private" / "deep")
+    (tmp_path / "cats" / "metadata.csv").write_text("path\nlink/../x.jpg\n")
+
+    with pytest.raises(StorageError, match="No such file"):
+        open_source(tmp_path / "cats").samples()
+
+
+def test_absolute_paths_inside_of_the_folder_are_fine(tmp_path: Path) -> None:
+    (tmp_path / "a.jpg").write_text("a")
+
+    _, samples = listed(tmp_path, f"path\n{tmp_path / 'a.jpg'}\n")
+
+    assert samples.keys.to_pylist() == ["a.jpg"]

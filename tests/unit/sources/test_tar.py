@@ -191,3 +191,16 @@ def test_a_name_of_megabytes_is_refused(tmp_path: Path) -> None:
     path = write_tar(tmp_path / "a.tar", {"n" * (1 << 21): b""}, format=tarfile.GNU_FORMAT)
 
     assert "a name or PAX header of" in error_of(path).what
+
+
+def test_a_size_of_5000_digits_is_refused(tmp_path: Path) -> None:
+    record = b"size=" + b"9" * 5000 + b"\n"
+    record = f"{len(record) + 5} ".encode() + record
+    extension = tarfile.TarInfo("x")
+    extension.type, extension.size = tarfile.XHDTYPE, len(record)
+    member = tarfile.TarInfo("1.png").tobuf(tarfile.USTAR_FORMAT)
+    padding = bytes(-len(record) % 512)
+    path = tmp_path / "a.tar"
+    path.write_bytes(extension.tobuf(tarfile.USTAR_FORMAT) + record + padding + member + bytes(1024))
+
+    assert "a PAX header gives the size b'9999999999999999999...'" in error_of(path).what

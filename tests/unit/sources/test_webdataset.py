@@ -181,3 +181,10 @@ def test_a_split_in_json_counts_more_than_the_name_of_the_tar(tmp_path: Path) ->
 
     assert splits is not None
     assert splits.to_pylist() == ["holdout", "train"]
+
+
+def test_a_label_of_two_signs_is_text(tmp_path: Path) -> None:
+    layout, samples = listed(write_tar(tmp_path / "a.tar", {"1.jpg": b"", "1.cls": b"--1"}))
+
+    assert layout.classes == ("--1",)
+    assert samples.columns["label"].to_pylist() == [0]
