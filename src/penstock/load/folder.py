@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import logging
 import os
+import zlib
 from collections.abc import Callable
 from hashlib import blake2b
 from itertools import pairwise
@@ -174,9 +175,42 @@ def _read_kept(path: Path) -> Arrays | None:
     try:
         with np.load(io.BytesIO(read_file(path)), allow_pickle=False) as found:
             arrays = dict(found)
-        return arrays if int(arrays["version"]) == VERSION else None
-    except (StorageError, OSError, ValueError, KeyError, BadZipFile):
+        return arrays if int(arrays["version"]) == VERSION and _is_sound(arrays) else None
+    except (StorageError, OSError, ValueError, KeyError, TypeError, IndexError, EOFError, BadZipFile, zlib.error):
         return None
+
+
+def _is_sound(arrays: Arrays) -> bool:
+    """Whether a listing that was kept is one: native code reads names by these numbers, and opens what they name."""
+    count = len(arrays["sizes"])
+    kinds = {"names": "u", "name_ends": "u", "sizes": "i", "labels": "i", "splits": "i", "folders": "u"}
+    kinds |= {"folder_ends": "u", "folder_times": "i", "left_out_counts": "i", "split_names": "U", "left_out": "U"}
+    if any(arrays[name].ndim != 1 or arrays[name].dtype.kind not in kind for name, kind in kinds.items()):
+        return False
+    if any(arrays[name].dtype != np.uint8 for name in ("names", "folders")):
+        return False
+    splits, sizes = arrays["splits"].astype(np.int64), arrays["sizes"].astype(np.int64)
+    same = {len(arrays[name]) for name in ("name_ends", "labels", "splits")} == {count}
+    same &= len(arrays["folder_ends"]) == len(arrays["folder_times"])
+    same &= len(arrays["left_out"]) == len(arrays["left_out_counts"])
+    return bool(
+        same
+        and count > 0
+        and arrays["has_classes"].ndim == 0
+        and (sizes >= 0).all()
+        and (splits >= -1).all()
+        and (splits < len(arrays["split_names"])).all()
+        and _are_ends(arrays["name_ends"], len(arrays["names"]), least=1)
+        and _are_ends(arrays["folder_ends"], len(arrays["folders"]), least=0)
+        and b"../" not in arrays["names"].tobytes()
+    )
+
+
+def _are_ends(ends: npt.NDArray[np.generic], length: int, *, least: int) -> bool:
+    """Whether texts of at least so many bytes end at these places, one after the other, and the last at `length`."""
+    if len(ends) == 0 or int(ends[-1]) != length or int(ends.max()) > length:
+        return False
+    return bool((np.diff(ends.astype(np.int64), prepend=0) >= least).all())
 
 
 def _keep(path: Path, arrays: Arrays) -> None:

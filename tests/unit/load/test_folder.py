@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from penstock import ArgumentError, Loader
@@ -54,6 +57,34 @@ def test_a_damaged_listing_is_made_anew(copy: Path, own_cache: Path) -> None:
     kept.write_bytes(kept.read_bytes()[:100])
 
     assert listing.open_folder(copy).num_samples == COUNT
+
+
+DAMAGE: dict[str, Callable[[dict[str, Any]], object]] = {
+    "ends beyond the text": lambda kept: kept["name_ends"].__setitem__(-1, 1 << 40),
+    "ends that fall": lambda kept: kept["name_ends"].__setitem__(0, kept["name_ends"][1]),
+    "a number too few": lambda kept: kept.update(sizes=kept["sizes"][1:]),
+    "negative sizes": lambda kept: kept["sizes"].__setitem__(0, -1),
+    "a split that is none": lambda kept: kept["splits"].__setitem__(0, 5),
+    "names as numbers": lambda kept: kept.update(names=kept["names"].astype(np.int64)),
+    "ends as text": lambda kept: kept.update(name_ends=kept["name_ends"].astype(str)),
+    "a table": lambda kept: kept.update(sizes=kept["sizes"][:, None]),
+    "nothing": lambda kept: kept.update(sizes=kept["sizes"][:0]),
+    "a column missing": lambda kept: kept.pop("labels"),
+    "names that lead out": lambda kept: kept["names"].__setitem__(slice(0, 3), np.frombuffer(b"../", np.uint8)),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_listing_that_was_tampered_with_is_not_used(copy: Path, own_cache: Path, damage: str) -> None:
+    whole = listing.open_folder(copy)
+    (kept,) = own_cache.rglob("*.npz")
+    arrays = dict(np.load(kept))
+    DAMAGE[damage](arrays)
+    np.savez(kept, **arrays)
+
+    found = listing.open_folder(copy)
+
+    assert (found.num_samples, found.fingerprint) == (COUNT, whole.fingerprint)
 
 
 def test_listings_do_not_pile_up(copy: Path, own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
