@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from penstock.errors import ArgumentError, PenstockError
 
+MAX_INTEGER = 2**63 - 1
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
 
@@ -43,17 +44,19 @@ class Document:
             raise self.refusal(f"{name} is {_told(value)}, not a text", name)
         return value
 
-    def integer(self, name: str, default: int | None = None, *, minimum: int = 0) -> int:
-        """A member that is a whole number of at least `minimum`."""
+    def integer(self, name: str, default: int | None = None, *, minimum: int = 0, maximum: int = MAX_INTEGER) -> int:
+        """A member that is a whole number of at least `minimum`, and at most what 64 bits hold."""
         value = self._member(name, default)
         if isinstance(value, bool) or not isinstance(value, int) or value < minimum:
             raise self.refusal(f"{name} is {_told(value)}, not a whole number from {minimum} on", name)
+        if value > maximum:
+            raise self.refusal(f"{name} is {_told(value)}, above {maximum}", name)
         return value
 
     def number(self, name: str, default: float | None = None, *, minimum: float = -math.inf) -> float:
         """A member that is a finite number of at least `minimum`."""
         value = self._member(name, default)
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not _is_finite(value):
             raise self.refusal(f"{name} is {_told(value)}, not a number", name)
         if value < minimum:
             raise self.refusal(f"{name} is {value}, below {minimum}", name)
@@ -130,10 +133,20 @@ def write_document(members: Json) -> bytes:
     return (json.dumps(members, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 
+def _is_finite(value: float) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # a whole number beyond the floats
+        return False
+
+
 def _refuse_constant(name: str) -> Json:
     raise ValueError(f"{name} is no number of JSON")
 
 
 def _told(value: Json) -> str:
-    text = json.dumps(value)
+    try:
+        text = json.dumps(value)
+    except (ValueError, RecursionError):  # a number of thousands of digits, lists in lists in lists
+        return "something too large to show"
     return text if len(text) <= 40 else text[:37] + "..."

@@ -16,7 +16,7 @@ import penstock
 from penstock import _native
 from penstock.build import BuildOptions, build
 from penstock.errors import DatasetError, PenstockError
-from penstock.records import verify
+from penstock.records import index, verify
 from penstock.records.manifest import checksum_text
 from tests.dataset_files import make_photos
 
@@ -50,9 +50,10 @@ def change_manifest(folder: Path, change: Callable[[Members], object]) -> None:
     (folder / "manifest.json").write_bytes(seal(members))
 
 
-def change_index(folder: Path, change: Callable[[pa.Table], pa.Table]) -> None:
+def change_index(folder: Path, change: Callable[[pa.Table], pa.Table], compression: str = "snappy") -> None:
     """Another index, with a manifest that agrees to it."""
-    pq.write_table(change(pq.read_table(folder / "index.parquet")), folder / "index.parquet")
+    table = change(pq.read_table(folder / "index.parquet"))
+    pq.write_table(table, folder / "index.parquet", compression=compression, use_dictionary=False)
     data = (folder / "index.parquet").read_bytes()
     entry = {"file": "index.parquet", "bytes": len(data), "checksum": checksum_text(_native.crc32c(data))}
     change_manifest(folder, lambda members: members.update(index=entry))
@@ -88,6 +89,16 @@ MANIFESTS: dict[str, tuple[Callable[[Members], object], str]] = {
     "field twice": (lambda m: m.update(fields=[*m["fields"], *m["fields"]]), "same name"),  # type: ignore[misc]
     "no lanes": (lambda m: m.update(lanes=0), "lanes"),
     "odd identity": (lambda m: m.update(identity="x"), "identity"),
+    "lanes beyond all": (lambda m: m.update(lanes=10**30), "lanes is 1000000000000000000000000000000, above 960"),
+    "no samples": (lambda m: m.update(num_samples=0), "num_samples is 0"),
+    "a shard of 2^70 bytes": (lambda m: shard_entry(m, bytes=2**70), "bytes is 1180591620717411303424, above"),
+    "a format of 100,000 characters": (
+        lambda m: m["fields"][0].update(formats=["weir:fast", "x" * 100_000]),  # type: ignore[index]
+        "a format of more than 500 characters",
+    ),
+    "a format twice": (lambda m: m["fields"][0].update(formats=["png", "png"]), "lists a format twice"),  # type: ignore[index]
+    "a count of 400 digits": (lambda m: m["formats"]["png"].update(samples=10**400), "samples is 1000"),  # type: ignore[index]
+    "a share of 400 digits": (lambda m: m["formats"]["png"].update(share=10**400), "not a number"),  # type: ignore[index]
     "wrong number of samples": (lambda m: m.update(num_samples=7), "6 rows, the manifest says 7"),
 }
 
@@ -103,6 +114,17 @@ def test_a_manifest_that_cannot_be_is_refused(folder: Path, name: str) -> None:
     assert caught.value.fix
 
 
+def retyped(table: pa.Table, name: str, kind: pa.DataType, value: object) -> pa.Table:
+    """A column of another type, with one value in all rows."""
+    return table.set_column(table.schema.names.index(name), name, pa.array([value] * len(table), kind))
+
+
+def in_pieces(table: pa.Table) -> pa.Table:
+    offset, length = (table.column(f"image.{name}")[0].as_py() for name in ("offset", "length"))
+    checksums = pa.array([[table.column("image.checksum")[0].as_py()], *([None] * 5)], pa.list_(pa.uint32()))
+    return put(table, "image.segments", 0, [offset, length]).append_column("image.segment_checksums", checksums)
+
+
 INDICES: dict[str, tuple[Callable[[pa.Table], pa.Table], str]] = {
     "beyond the shard": (lambda t: put(t, "image.offset", 2, 2**40), "sample 2, field 'image': does not lie inside"),
     "negative offset": (lambda t: put(t, "image.offset", 1, -5), "sample 1"),
@@ -112,6 +134,25 @@ INDICES: dict[str, tuple[Callable[[pa.Table], pa.Table], str]] = {
     "unknown shard": (lambda t: put(t, "image.shard", 0, "shards/other.shard"), "which the manifest does not list"),
     "unknown format": (lambda t: put(t, "image.format", 0, "raw"), "which the manifest does not list"),
     "no image": (lambda t: put(t, "image.shard", 4, None), "sample 4"),
+    "no width": (lambda t: put(t, "image.width", 2, 0), "sample 2, field 'image': has width 0, not 1 to"),
+    "negative height": (lambda t: put(t, "image.height", 2, -7), "has height -7"),
+    "too many pixels": (
+        lambda t: put(put(t, "image.height", 5, 2**31 - 1), "image.width", 5, 2**31 - 1),
+        "has more pixels than any image",
+    ),
+    "no channel": (lambda t: put(t, "image.channels", 2, 0), "has channels 0, not 1 to 4"),
+    "too many bits": (lambda t: put(t, "image.bits", 2, 200), "has 200 bits, not 8 or 16"),
+    "orientation 77": (lambda t: put(t, "image.orientation", 2, 77), "has orientation 77, not 1 to 8"),
+    "no bytes": (lambda t: put(t, "image.length", 2, 0), "sample 2"),
+    "pieces of a format without pieces": (in_pieces, "sample 0"),
+    "offset is text": (lambda t: retyped(t, "image.offset", pa.string(), "x"), "is of type string, not int64"),
+    "offset is no number": (lambda t: retyped(t, "image.offset", pa.float64(), float("nan")), "is of type double"),
+    "width of 64 bits": (lambda t: retyped(t, "image.width", pa.int64(), 2**40), "is of type int64, not int32"),
+    "format is a number": (lambda t: retyped(t, "image.format", pa.int64(), 1), "is of type int64, not string"),
+    "segments is a number": (lambda t: retyped(t, "image.segments", pa.int64(), 1), "not list<int64>"),
+    "label is text": (lambda t: retyped(t, "label", pa.string(), "x"), "column 'label' is of type string, not int32"),
+    "hash is short": (lambda t: retyped(t, "image.pixels", pa.binary(8), b"12345678"), "fixed_size_binary[8]"),
+    "a column twice": (lambda t: t.append_column("key", t.column("key")), "has column 'key' twice"),
     "no column": (lambda t: t.drop_columns(["image.checksum"]), "no column 'image.checksum'"),
 }
 
@@ -123,6 +164,127 @@ def test_an_index_that_leads_astray_is_refused(folder: Path, name: str) -> None:
 
     with pytest.raises(DatasetError, match=re.escape(what)):
         penstock.open(folder).locations()
+
+
+CONTRADICTIONS: dict[str, tuple[Callable[[Path], None], str]] = {
+    "ids reversed": (
+        lambda f: change_index(f, lambda t: t.set_column(0, "id", pa.array(range(len(t) - 1, -1, -1), pa.int64()))),
+        "row 0 has id 5",
+    ),
+    "keys equal": (lambda f: change_index(f, lambda t: retyped(t, "key", pa.string(), "same")), "two samples have"),
+    "keys out of order": (lambda f: change_index(f, lambda t: put(t, "key", 2, "zzz")), "keys are not sorted"),
+    "kept flipped": (
+        lambda f: change_index(
+            f,
+            lambda t: t.set_column(
+                t.schema.names.index("image.kept"),
+                "image.kept",
+                pa.array([not kept for kept in t.column("image.kept").to_pylist()]),
+            ),
+        ),
+        "is marked as kept, but has a hash of other pixels",
+    ),
+    "kept miscounted": (
+        lambda f: change_manifest(f, lambda m: m["formats"]["png"].update(kept=2, encoded=1)),  # type: ignore[index]
+        "what it counts of format 'png'",
+    ),
+    "samples miscounted": (
+        lambda f: change_manifest(f, lambda m: m["formats"]["png"].update(samples=999999)),  # type: ignore[index]
+        "what it counts of format 'png'",
+    ),
+    "share invented": (
+        lambda f: change_manifest(f, lambda m: m["formats"]["png"].update(share=77.0)),  # type: ignore[index]
+        "what it counts of format 'png'",
+    ),
+    "records miscounted": (lambda f: change_manifest(f, lambda m: shard_entry(m, records=12345)), "12345 records"),
+    "shard of another format": (
+        lambda f: change_manifest(f, lambda m: shard_entry(m, format="raw")),
+        "the manifest says format 'raw'",
+    ),
+    "lanes": (lambda f: change_manifest(f, lambda m: m.update(lanes=960)), "it says 960 lanes; 6 samples have 1"),
+    "skipped invented": (
+        lambda f: change_manifest(f, lambda m: m.update(skipped=[{"key": "x", "reason": "y"}])),
+        "1 skipped samples, but its recipe skips none",
+    ),
+    "skipped is there": (
+        lambda f: change_manifest(f, lambda m: m.update(skipped=[{"key": first_key(f), "reason": "y"}])),
+        "is listed as skipped and is in the index",
+    ),
+    "labels beyond the classes": (
+        lambda f: change_index(f, lambda t: put(t, "label", 0, 9)),
+        "do not count its 3 classes",
+    ),
+    "recipe changed": (
+        lambda f: change_manifest(f, lambda m: m["recipe"].update(seed=7)),  # type: ignore[attr-defined]
+        "its identity is not that",
+    ),
+}
+
+
+def first_key(folder: Path) -> str:
+    return str(penstock.open(folder).column("key")[0].as_py())
+
+
+@pytest.mark.parametrize("name", CONTRADICTIONS)
+def test_verify_finds_what_manifest_and_index_tell_differently(folder: Path, name: str) -> None:
+    change, what = CONTRADICTIONS[name]
+    change(folder)
+
+    for quick in (True, False):
+        told = [str(problem) for problem in verify(folder, quick=quick, threads=1).problems]
+        assert any(what in line for line in told), told
+
+
+HUGE_WINDOWS = [{"run": 10**30, "runs": 10**30}, {"run": 2**62, "runs": 2}, {"run": -1, "runs": 2}, {"run": "x"}]
+
+
+@pytest.mark.parametrize("window", HUGE_WINDOWS)
+def test_a_window_beyond_all_is_refused_by_a_loader(folder: Path, window: Members) -> None:
+    change_manifest(folder, lambda m: m["recipe"].update(plan={"window": window}))  # type: ignore[attr-defined]
+
+    with pytest.raises(DatasetError, match="run"):
+        penstock.Loader(folder)
+
+
+def test_text_of_an_index_that_is_not_utf8_is_refused(folder: Path) -> None:
+    bad = pa.array([b"\xff\xfe"] * 6, pa.binary()).view(pa.string())
+    change_index(folder, lambda t: t.set_column(t.schema.names.index("key"), "key", bad))
+
+    with pytest.raises(DatasetError, match="cannot be read"):
+        verify(folder)
+
+
+def test_keys_that_are_null_are_refused(folder: Path) -> None:
+    change_index(folder, lambda t: put(t, "key", 3, None))
+
+    with pytest.raises(DatasetError, match="column 'key' has rows without a value"):
+        verify(folder)
+
+
+def test_a_small_index_of_a_huge_table_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(index, "LEAST_UNPACKED", 1000)
+    change_index(folder, lambda t: retyped(t, "key", pa.string(), "x" * 2**24), compression="zstd")
+
+    with pytest.raises(DatasetError, match="cannot hold 6 rows"):
+        penstock.open(folder).locations()
+
+
+def test_an_image_whose_pieces_are_empty_is_refused(tmp_path: Path) -> None:
+    make_photos(tmp_path / "photos", images=4, width=40, height=30)
+    build(tmp_path / "photos", tmp_path / "data.pen", mix="pjpeg=1")
+    pieces = penstock.open(tmp_path / "data.pen").column("image.segments")[0].as_py()
+    empty = [value if place % 2 == 0 else 0 for place, value in enumerate(pieces)]
+    first_empty = [pieces[0], 0, *pieces[2:]]
+
+    for changed in (empty, first_empty):
+        change_index(
+            tmp_path / "data.pen",
+            lambda table, changed=changed: put(  # type: ignore[misc]
+                put(table, "image.segments", 0, changed), "image.length", 0, sum(changed[1::2])
+            ),
+        )
+        with pytest.raises(DatasetError, match="sample 0"):
+            penstock.Loader(tmp_path / "data.pen", on_error="skip")
 
 
 def test_overlapping_records_are_found(folder: Path) -> None:

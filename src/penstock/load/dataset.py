@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 FIELD_GRID = 64
+MAX_WINDOW = 2**31 - 1  # samples or runs, so that their product fits 64 bits
 LOADED_ROLES = ("image", "mask", "depth")
 
 Codec = tuple[str, tuple[int, ...]]
@@ -74,8 +75,9 @@ def _planned_window(dataset: Dataset) -> Window | None:
     members = plan.get("window") if isinstance(plan, dict) else None
     if not isinstance(members, dict):
         return None
-    window = Document(members, "window of the plan")
-    return Window(window.integer("run", minimum=1), window.integer("runs", minimum=1))
+    window = Document(members, f"{dataset.path}: window of the plan", DatasetError)
+    run, runs = (window.integer(name, minimum=1, maximum=MAX_WINDOW) for name in ("run", "runs"))
+    return Window(run, runs)
 
 
 def _chosen_fields(dataset: Dataset, names: Sequence[str] | None) -> list[Field]:

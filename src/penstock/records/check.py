@@ -11,32 +11,18 @@ import numpy.typing as npt
 
 from penstock import _native
 from penstock.errors import StorageError
+from penstock.records.consistency import contradictions
 from penstock.records.dataset import Dataset
 from penstock.records.index import Locations
 from penstock.records.manifest import FILE_NAME, Field, FileEntry, checksum_text
+from penstock.records.problem import Problem
 from penstock.records.shard import HEADER, first_in_padding, header_problem, number_of
-from penstock.storage import file_checksum, read_file, read_range
+from penstock.storage import file_checksum, list_tree, read_file, read_range
 from penstock.types import OnProgress, no_progress
 
 POLL_SECONDS = 0.1
 
 Array = npt.NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """Something that is not as the manifest or the index says."""
-
-    file: str
-    what: str
-    key: str | None = None
-    """Of the sample, if it is one that is damaged."""
-    byte: int | None = None
-    """Where in the file, if that is known."""
-
-    def __str__(self) -> str:
-        where = self.file if self.byte is None else f"{self.file}, byte {self.byte}"
-        return f"{where}: {self.what}" if self.key is None else f"{where}: sample '{self.key}': {self.what}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +45,9 @@ def verify(
 ) -> Verification:
     """Check a dataset. A manifest or an index that cannot be read is raised; everything else is a `Problem`.
 
+    In any case manifest and index are held against each other: ids, keys, counts of splits, formats and records, and
+    what is said of samples that were kept or skipped.
+
     Quick: sizes and checksums of all files; a shard that fails is looked into, so that the record, the header or the
     padding can be named. Otherwise every image is decoded too, and its pixels held against the hash of the source's.
     """
@@ -67,6 +56,7 @@ def verify(
     problems = checker.check_files()
     locations = {field.name: dataset.locations(field.name) for field in dataset.manifest.image_fields}
     problems += checker.check_extents(locations)
+    problems += contradictions(dataset, locations)
     damaged = {problem.file for problem in problems}
     decoded, proven = 0, 0
     for field in dataset.manifest.image_fields:
@@ -109,8 +99,7 @@ class _Checker:
                 problems.append(Problem(shard.file, what))
             self.on_progress("reading shards", number + 1, total)
         expected = {FILE_NAME, manifest.index.file, *(shard.file for shard in manifest.shards)}
-        found = (path for path in self.dataset.path.rglob("*") if path.is_file())
-        names = {path.relative_to(self.dataset.path).as_posix() for path in found}
+        names = set(list_tree(self.dataset.path, hidden=True).files)
         problems += [Problem(name, "the manifest does not list this file") for name in sorted(names - expected)]
         return problems
 

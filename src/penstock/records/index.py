@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from penstock import _native
 from penstock.errors import DatasetError
+from penstock.records.fidelity import stored_scans
 from penstock.records.manifest import Field, Manifest, checksum_text
 
 if TYPE_CHECKING:
@@ -32,6 +33,21 @@ NUMBERS = {
 
 COLUMNS = ("format", "shard", *NUMBERS, "kept", "pixels", "segments")
 """All columns of an image field F, each named F.column."""
+
+SIMPLE_TYPES = {
+    *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
+    *("float", "double", "bool", "string"),
+}
+"""Types of columns that an index holds as the manifest names them; of others, Parquet may change details."""
+
+NEVER_NULL = ("id", "key")
+
+LIMITS = {"width": (1, 2**31 - 1), "height": (1, 2**31 - 1), "channels": (1, 4), "orientation": (1, 8)}
+MOST_PIXELS = 2**40
+"""Of one image: sizes in bytes then fit 64 bits."""
+
+MOST_UNPACKED, LEAST_UNPACKED = 1000, 1 << 26
+"""How many times larger than its file an index may be in memory, and what it may be in any case."""
 
 HEADER_BYTES = 64
 """Of a shard: no record begins before."""
@@ -107,13 +123,18 @@ class Index:
         self._data = data
         self._manifest = manifest
         self._where = where
-        names = self._open([]).schema_arrow.names
-        missing = [name for name in _needed_columns(manifest) if name not in names]
-        if missing:
-            _refuse(f"the index has no column '{missing[0]}'", where)
-        num_rows = self._file.metadata.num_rows
-        if num_rows != manifest.num_samples:
-            _refuse(f"the index has {num_rows} rows, the manifest says {manifest.num_samples}", where)
+        plain = self._open([])
+        check_schema(plain.schema_arrow, manifest, where)
+        self._check_size(plain)
+
+    def _check_size(self, file: pa.parquet.ParquetFile) -> None:
+        """That the rows are as many as there should be, and no small file claims a huge table."""
+        num_rows, groups = file.metadata.num_rows, range(file.metadata.num_row_groups)
+        if num_rows != self._manifest.num_samples:
+            _refuse(f"the index has {num_rows} rows, the manifest says {self._manifest.num_samples}", self._where)
+        unpacked = sum(file.metadata.row_group(number).total_byte_size for number in groups)
+        if max(num_rows, unpacked) > MOST_UNPACKED * len(self._data) + LEAST_UNPACKED:
+            _refuse(f"an index of {len(self._data)} bytes cannot hold {num_rows} rows", self._where)
 
     @property
     def schema(self) -> pa.Schema:
@@ -125,13 +146,18 @@ class Index:
         import pyarrow as pa
 
         try:
-            return self._file.read(columns=None if columns is None else list(columns))
+            table = self._file.read(columns=None if columns is None else list(columns))
+            table.validate(full=True)  # texts are UTF-8, lists end where they say
         except (pa.ArrowException, OSError) as error:
             _refuse(f"the index cannot be read: {error}", self._where)
+        return table
 
     def column(self, name: str) -> pa.Array:
         """One column as one Arrow array."""
-        return one_chunk(self.table([name]).column(0))
+        found = one_chunk(self.table([name]).column(0))
+        if name in NEVER_NULL and found.null_count:
+            _refuse(f"column '{name}' has rows without a value", self._where)
+        return found
 
     def locations(self, field: Field) -> Locations:
         """Where the images of a field are; every value checked against the shards."""
@@ -187,6 +213,8 @@ class Index:
         import pyarrow.compute as pc
 
         lengths = numbers_of(pc.list_value_length(column), np.int64)
+        if not lengths.any():
+            return None
         if checksums is None or not np.array_equal(numbers_of(pc.list_value_length(checksums), np.int64) * 2, lengths):
             _refuse(f"field '{field.name}' has pieces without a checksum each", self._where)
         begin = np.concatenate([[0], np.cumsum(lengths)])
@@ -206,9 +234,14 @@ class Index:
         wrong |= found.metadata_length > np.append(found.shard_bytes, 0)[found.shard] - ends
         total = np.zeros(len(found), np.int64)
         np.add.at(total, image, np.where(outside, 0, segments.length))
-        first = segments.begin[:-1]
-        wrong |= (total != found.length) | (found.offset != segments.offset[np.minimum(first, len(image) - 1)])
-        wrong &= np.diff(segments.begin) > 0
+        first = np.minimum(segments.begin[:-1], len(image) - 1)
+        wrong |= (total != found.length) | (found.offset != segments.offset[first])
+        # Piece 0 holds the header and the first scan: without it there would be nothing to read.
+        wrong |= segments.length[first] < 1
+        counts = np.diff(segments.begin)
+        most = np.array([*(len(stored_scans(text)) for text in found.formats), 0], np.int64)
+        wrong |= counts > most[found.format]
+        wrong &= counts > 0
         return wrong
 
     def _check(self, found: Locations, field: Field) -> None:
@@ -219,7 +252,7 @@ class Index:
         if field.name == "image" and not present.all():
             self._refuse_row(field, ~present, "has no image")
         limits = np.append(found.shard_bytes, 0)[found.shard]
-        wrong = (found.length < 0) | (found.metadata_length < 0)
+        wrong = (found.length < 1) | (found.metadata_length < 0)
         # Subtracted, not added: the sum of two hostile numbers may be small again.
         outside = (found.offset < HEADER_BYTES) | (found.offset > limits)
         outside |= found.length > limits - found.offset - found.metadata_length
@@ -229,6 +262,17 @@ class Index:
         wrong = (wrong | outside) & present
         if wrong.any():
             self._refuse_row(field, wrong, "does not lie inside its shard")
+        for name, (least, most) in LIMITS.items():
+            value = getattr(found, name)
+            odd = ((value < least) | (value > most)) & present
+            if odd.any():
+                self._refuse_row(field, odd, f"has {name} {int(value[np.argmax(odd)])}, not {least} to {most}")
+        odd = present & ((found.bits != 8) & (found.bits != 16))
+        if odd.any():
+            self._refuse_row(field, odd, f"has {int(found.bits[np.argmax(odd)])} bits, not 8 or 16")
+        odd = present & (found.width.astype(np.int64) * found.height > MOST_PIXELS)
+        if odd.any():
+            self._refuse_row(field, odd, "has more pixels than any image")
 
     def _refuse_row(self, field: Field, wrong: npt.NDArray[np.bool_], what: str) -> NoReturn:
         _refuse(f"sample {int(np.argmax(wrong))}, field '{field.name}': {what}", self._where)
@@ -253,11 +297,32 @@ def numbers_of(column: pa.Array, dtype: npt.DTypeLike, absent: int = 0) -> npt.N
     return found
 
 
-def _needed_columns(manifest: Manifest) -> list[str]:
-    needed = ["id", "key", *(["split"] if manifest.splits else [])]
+def check_schema(schema: pa.Schema, manifest: Manifest, where: str) -> None:
+    """Refuse an index without a column that it needs, with one twice, or with one of another type."""
+    import pyarrow as pa
+
+    names = schema.names
+    needed: dict[str, str] = {"id": "int64", "key": "string", **({"split": "string"} if manifest.splits else {})}
     for field in manifest.fields:
-        needed += [f"{field.name}.{name}" for name in COLUMNS] if field.is_image else [field.name]
-    return needed
+        if not field.is_image:
+            needed[field.name] = field.type if field.type in SIMPLE_TYPES else ""
+            continue
+        numbers = {name: str(pa.from_numpy_dtype(dtype)) for name, dtype in NUMBERS.items()}
+        own = {"format": "string", "shard": "string", **numbers, "kept": "bool", "pixels": "fixed_size_binary[16]"}
+        needed.update({f"{field.name}.{name}": kind for name, kind in own.items()})
+        needed[f"{field.name}.segments"] = "list<int64>"
+        if f"{field.name}.segment_checksums" in names:
+            needed[f"{field.name}.segment_checksums"] = "list<uint32>"
+    for name, wanted in needed.items():
+        if name not in names:
+            _refuse(f"the index has no column '{name}'", where)
+        if names.count(name) > 1:
+            _refuse(f"the index has column '{name}' twice", where)
+        found = schema.field(name).type
+        is_list = pa.types.is_list(found)
+        told = f"list<{found.value_type}>" if is_list else str(found)
+        if wanted and told != wanted:
+            _refuse(f"column '{name}' is of type {told}, not {wanted}", where)
 
 
 def _refuse(what: str, where: str) -> NoReturn:

@@ -19,6 +19,7 @@ INDEX_NAME = "index.parquet"
 SHARD_NAME = re.compile(r"shards/[A-Za-z0-9][A-Za-z0-9._+-]*\.shard")
 IMAGE_ROLES = ("image", "mask", "depth", "source")
 MAX_BYTES = 2**28
+MAX_FORMAT = 500  # characters of a format's text
 
 _TAIL = re.compile(rb',\n  "checksum": "crc32c:([0-9a-f]{8})"\n\}\n')
 _TAIL_BYTES = len(b',\n  "checksum": "crc32c:01234567"\n}\n')
@@ -159,8 +160,8 @@ def read_manifest(data: bytes, where: str) -> Manifest:
     document = read_document(data, kind=KIND, version=VERSION, where=where, error=DatasetError)
     manifest = Manifest(
         identity=document.text("identity"),
-        num_samples=document.integer("num_samples"),
-        lanes=document.integer("lanes", minimum=1),
+        num_samples=document.integer("num_samples", minimum=1),
+        lanes=document.integer("lanes", minimum=1, maximum=_LANES[0]),
         source=document.child("source").members,
         recipe=document.child("recipe").members,
         fields=tuple(_read_field(entry) for entry in document.items("fields")),
@@ -232,6 +233,11 @@ def _read_shard(entry: Document) -> ShardEntry:
 
 
 def _check(manifest: Manifest, where: str) -> None:
+    for entry in manifest.image_fields:
+        if any(len(format) > MAX_FORMAT for format in entry.formats):
+            _refuse(f"field '{entry.name}' lists a format of more than {MAX_FORMAT} characters", where)
+        if len(set(entry.formats)) != len(entry.formats):
+            _refuse(f"field '{entry.name}' lists a format twice", where)
     names = [entry.name for entry in manifest.fields]
     if len(set(names)) != len(names):
         _refuse("two fields have the same name", where)

@@ -33,12 +33,13 @@ class Tree:
         return [Path(self.root, file) for file in self.files]
 
 
-def list_tree(root: str | os.PathLike[str]) -> Tree:
+def list_tree(root: str | os.PathLike[str], *, hidden: bool = False) -> Tree:
     """All files and folders below a folder, the same on every file system and in every locale.
 
     Links are followed; one that leads back to a folder above itself is not entered again. Names that begin with a dot
-    are left out, as are pipes, sockets and devices. A folder that cannot be listed, a link that leads nowhere and a
-    name that is not UTF-8 are errors: what they hide would be missing from the result without a word.
+    are left out unless `hidden`; pipes, sockets and devices always are. A folder that cannot be listed, a link that
+    leads nowhere and a name that is not UTF-8 are errors: what they hide would be missing from the result without a
+    word.
 
     >>> import tempfile, pathlib
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -57,7 +58,7 @@ def list_tree(root: str | os.PathLike[str]) -> Tree:
         folder, prefix, visit = waiting.pop()
         if prefix:
             tree.folders.append(prefix[:-1])
-        for entry in _take_files(tree, folder, prefix):
+        for entry in _take_files(tree, folder, prefix, hidden):
             inner = visits.enter(entry, visit)
             if inner is not None:
                 waiting.append((entry.path, f"{prefix}{entry.name}/", inner))
@@ -117,23 +118,23 @@ def _is_above(identity: tuple[int, int], visit: Visit | None) -> bool:
     return False
 
 
-def _take_files(tree: Tree, folder: str, prefix: str) -> list[os.DirEntry[str]]:
+def _take_files(tree: Tree, folder: str, prefix: str, hidden: bool) -> list[os.DirEntry[str]]:
     """Note the files among the entries of one folder; gives its folders."""
     try:
         with os.scandir(folder) as entries:
-            return _sort_out(tree, entries, prefix)
+            return _sort_out(tree, entries, prefix, hidden)
     except OSError as error:
         if isinstance(error, StorageError):
             raise
         raise refused(error, "list the folder") from error
 
 
-def _sort_out(tree: Tree, entries: Iterable[os.DirEntry[str]], prefix: str) -> list[os.DirEntry[str]]:
+def _sort_out(tree: Tree, entries: Iterable[os.DirEntry[str]], prefix: str, hidden: bool) -> list[os.DirEntry[str]]:
     inner: list[os.DirEntry[str]] = []
     files = tree.files
     for entry in entries:
         name = entry.name
-        if name.startswith("."):
+        if name.startswith(".") and not hidden:
             continue
         if not name.isascii():
             _check_name(entry.path)
