@@ -99,5 +99,5 @@ def _mix(row: Row) -> str:
 def _what_if(found: Plan) -> Table:
     table = new_table("what would help", "images/s", "gain")
     for item in found.what_if:
-        table.add_row(item.resource, f"{item.images_per_second:,.0f}", f"{item.gain:+.1%}")
+        table.add_row(item.resource, f"{item.images_per_second:,.0f}", item.note or f"{item.gain:+.1%}")
     return table

@@ -44,6 +44,8 @@ class WhatIf:
     images_per_second: float
     gain: float
     """As a share of the present rate."""
+    note: str = ""
+    """What says more than the gain does: that the dataset would then fit in the cache."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+from penstock.codecs import Promise, find, parse_format
 from penstock.plan.document import Row, WhatIf
 from penstock.plan.problem import Problem
 from penstock.units import bytes_text
 
 WORTH_CONVERTING = 1.10
 """Below ten per cent a build is not worth its time and space."""
+
+NO_SHARE = 1e-6
+"""A share that rounding leaves over."""
 
 _WAITS = {
     "disk": "the disk: it cannot deliver the bytes as fast as they are wanted",
@@ -58,21 +62,48 @@ def _why(folder: Row, packed: Row, single: Row, chosen: Row) -> list[str]:
 
 def _costs(problem: Problem, chosen: Row) -> list[str]:
     source = problem.formats[problem.source]
-    converted = 1 - chosen.mix.get(source, 0.0)
+    others = {name: share for name, share in chosen.mix.items() if name != source}
+    rewritten = {name: share for name, share in others.items() if _keeps_coefficients(source, name)}
+    lossy = {name: share for name, share in others.items() if name not in rewritten and not _is_exact(name)}
+    decoded = sum(others.values()) - sum(rewritten.values()) - sum(lossy.values())
     said = [f"It takes {bytes_text(chosen.total_bytes)} on disk and about {_duration(chosen.build_seconds)} to build."]
-    if source.startswith(("jpeg", "webp")) and converted > 0:
+    if rewritten:
+        said.append(f"{_shares(rewritten)} keeps the coefficients of the JPEGs: no pixel changes.")
+    if source.startswith(("jpeg", "webp")) and decoded > NO_SHARE:
         said.append(
-            f"{converted:.0%} of the images would give up their {source} bytes for their pixels, which stay exact; "
+            f"{decoded:.0%} of the images would give up their {source} bytes for their pixels, which stay exact; "
             "`--keep-source` stores both, and `export` gives pixels back."
         )
+    if lossy:
+        said.append(f"{_shares(lossy)} loses detail; `--keep-source` stores the original bytes too.")
     return said
+
+
+def _keeps_coefficients(source: str, name: str) -> bool:
+    """Whether a JPEG in this format has the coefficients that it had: it is rewritten, not encoded anew."""
+    format = parse_format(name)
+    if parse_format(source).codec not in ("jpeg", "pjpeg"):
+        return False
+    return format.codec == "pjpeg" or (
+        format.codec == "jpeg" and format.get("q") is None and format.get("subsampling") is None
+    )
+
+
+def _is_exact(name: str) -> bool:
+    format = parse_format(name)
+    return find(format.codec).promise(format) is Promise.EXACT
+
+
+def _shares(mix: Mapping[str, float]) -> str:
+    return ", ".join(f"{share:.0%} {name}" for name, share in mix.items())
 
 
 def _next_limit(chosen: Row, what_if: tuple[WhatIf, ...], smallest_cache_bytes: int) -> list[str]:
     said = [f"Then it would wait for {_WAITS[chosen.rates.bottleneck]}."]
     best = max(what_if, key=lambda item: item.gain, default=None)
     if best is not None and best.gain >= 0.01:
-        said.append(f"Of what one could add, {best.resource} would buy most: {best.gain:+.0%}.")
+        added = best.resource.replace("one more", "one").replace(" more ", " of ")
+        said.append(f"Adding {added} would help most: {best.note or f'{best.gain:+.0%}'}.")
     if chosen.rates.bottleneck == "disk" and smallest_cache_bytes > 0:
         said.append(f"From {bytes_text(smallest_cache_bytes)} of memory for the cache on, the disk no longer limits.")
     return said

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 
@@ -23,7 +24,10 @@ from penstock.profile import Profile
 from penstock.types import Floats
 
 WORTH_A_MIX = 0.01
-"""What a mix must gain over one format, as a share."""
+"""What a further format must gain, as a share of the rate."""
+
+ENDLESS = 1e15
+"""Bytes per second of a disk that costs no time."""
 
 WIDTH = 1e-3
 """Of the draw that deals out ties, in times per image."""
@@ -93,7 +97,7 @@ def _rule(profile: Profile, problem: Problem, prices: Prices, shares: Floats, se
 
 
 def _simplest(rule: Cheapest, profile: Profile, problem: Problem) -> Cheapest:
-    """The source as it is or one format for all, if a mix gives hardly more: it was chosen from estimates."""
+    """The fewest formats whose rate is within WORTH_A_MIX of the best: the source as it is, one for all, or a mix."""
     reached = rates_of(problem, _expected(rule, profile, problem)).end_to_end
     singles = [
         (rates_of(problem, cells).end_to_end, column)
@@ -106,7 +110,31 @@ def _simplest(rule: Cheapest, profile: Profile, problem: Problem) -> Cheapest:
         if rate >= wanted:
             name = problem.formats[column]
             return replace(rule, formats={name: FormatEstimate(*profile.estimates(name))})
+    used = [column for column, share in enumerate(_expected(rule, profile, problem).mean(axis=0)) if share > 0]
+    for count in range(2, len(used)):
+        fewer = [_restricted(rule, profile, problem, columns) for columns in combinations(used, count)]
+        rated = [
+            (rates_of(problem, _expected(one, profile, problem)).end_to_end, one) for one in fewer if one is not None
+        ]
+        rate, simplest = max(rated, key=lambda item: item[0], default=(0.0, rule))
+        if rate >= wanted:
+            return simplest
     return rule
+
+
+def _restricted(rule: Cheapest, profile: Profile, problem: Problem, columns: Sequence[int]) -> Cheapest | None:
+    """The best rule of these formats alone; None if they do not fit the storage."""
+    try:
+        solution = solve(problem, columns)
+    except ArgumentError:
+        return None
+    names = [problem.formats[column] for column in columns]
+    made = replace(
+        rule, prices=solution.prices, formats={name: FormatEstimate(*profile.estimates(name)) for name in names}
+    )
+    shares = solution.assignment.mean(axis=0)
+    wanted = {name: float(shares[column]) for name, column in zip(names, columns, strict=True)}
+    return calibrate(made, wanted, *_features(profile))
 
 
 def _expected(rule: Cheapest, profile: Profile, problem: Problem) -> Floats:
@@ -170,10 +198,17 @@ def _what_if(profile: Profile, goals: Goals, problem: Problem, present: float) -
         "1 GB more memory": replace(problem, memory_bytes=problem.memory_bytes + 10**9),
         "100 MB/s more disk": replace(problem, disk_bytes_per_second=problem.disk_bytes_per_second + 1e8),
     }
+    most = 1 / solve(replace(problem, disk_bytes_per_second=ENDLESS)).seconds_per_image
     found = []
     for resource, changed in changes.items():
-        rate = 1 / solve(changed).seconds_per_image
-        found.append(WhatIf(resource, rate, max(0.0, rate / present - 1)))
+        solution = solve(changed)
+        rate = 1 / solution.seconds_per_image
+        if changed.cores == problem.cores:
+            rate = min(rate, most)  # whatever is added, reading cannot be faster than free
+        held = solution.cached_bytes_per_sample / float((solution.assignment * problem.bytes).sum(axis=1).mean())
+        fits = changed.memory_bytes > problem.memory_bytes and held > 1 - WORTH_A_MIX
+        note = "the dataset would then fit in the cache" if fits else ""
+        found.append(WhatIf(resource, rate, max(0.0, rate / present - 1), note))
     return tuple(found)
 
 

@@ -11,6 +11,7 @@ its format in the optimum, save for ties; that is why prices and not lists are w
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,8 +52,11 @@ class Solution:
     prices: Prices
 
 
-def solve(problem: Problem) -> Solution:
-    """The fastest assignment. ArgumentError if not even the smallest formats fit the storage limit."""
+def solve(problem: Problem, columns: Sequence[int] | None = None) -> Solution:
+    """Find the fastest assignment, of all formats or of these columns.
+
+    ArgumentError if not even the smallest formats fit the storage limit.
+    """
     # Here, because it takes longer to import than a command takes to say its help.
     from scipy import sparse  # type: ignore[import-untyped]  # its stubs are another project's
     from scipy.optimize import linprog  # type: ignore[import-untyped]
@@ -92,7 +96,8 @@ def solve(problem: Problem) -> Solution:
         b_ub=bounds_above,
         A_eq=wholly,
         b_eq=np.ones(num_images),
-        bounds=[(0, None)] * num_cells + [(slowest, None), (0, memory / byte_unit)],
+        bounds=[(0, None if columns is None or column in columns else 0) for column in range(num_formats)] * num_images
+        + [(slowest, None), (0, memory / byte_unit)],
         method="highs",
     )
     if result.status != 0:

@@ -54,6 +54,47 @@ def test_giving_up_source_bytes_is_said() -> None:
     assert any("give up their jpeg bytes" in sentence for sentence in plan.explanation)
 
 
+@pytest.mark.parametrize("format", ["jpeg:restart", "pjpeg", "jpeg:progressive"])
+def test_a_rewritten_jpeg_does_not_give_up_its_bytes_for_pixels(format: str) -> None:
+    formats = {"jpeg": (0.2, 10.0), format: (0.2, 5.0)}
+    plan = make_plan(make_profile(formats, source="jpeg", disk=1e9), Goals())
+    assert plan.mix == {format: 1.0}
+    assert not any("give up" in sentence for sentence in plan.explanation)
+    assert f"100% {format} keeps the coefficients of the JPEGs: no pixel changes." in plan.explanation
+
+
+def test_pixels_that_lose_detail_are_not_called_exact() -> None:
+    formats = {"jpeg": (0.2, 10.0), "jpeg:q=50": (0.1, 5.0)}
+    profile = make_profile(formats, source="jpeg", disk=1e9, lossy={"jpeg:q=50": 0.99})
+    said = make_plan(profile, Goals(min_ms_ssim=0.9)).explanation
+    assert not any("stay exact" in sentence for sentence in said)
+    assert any(sentence.startswith("100% jpeg:q=50 loses detail") for sentence in said)
+
+
+@pytest.mark.parametrize(("disk", "spread", "num_formats"), [(200, 0.2, 2), (400, 0.4, 3)])
+def test_a_third_format_must_gain_a_hundredth(disk: int, spread: float, num_formats: int) -> None:
+    formats = {"jpeg": (0.3, 20.0), "weir:dense": (1.5, 10.0), "raw": (3.0, 0.5)}
+    profile = make_profile(formats, source="jpeg", disk=disk * MEGABYTE, spread=spread)
+    optimum, plan = solve(make_problem(profile, Goals())), make_plan(profile, Goals())
+    assert (optimum.assignment.mean(axis=0) > 0.02).sum() == 3
+    assert len(plan.mix) == num_formats
+    assert plan.chosen.rates.end_to_end >= 0.99 / optimum.seconds_per_image
+
+
+def test_memory_that_holds_everything_is_not_told_as_a_percentage() -> None:
+    plan = make_plan(make_profile({"png": (1.0, 1.0)}, source="png", disk=10 * MEGABYTE, num_samples=500), Goals())
+    assert "Adding 1 GB of memory would help most: the dataset would then fit in the cache." in plan.explanation
+    assert not any("%" in sentence and "Adding" in sentence for sentence in plan.explanation)
+
+
+def test_no_resource_buys_more_than_reading_for_nothing() -> None:
+    profile = make_profile(FOUR, source="png", disk=10 * MEGABYTE, num_samples=500)
+    plan = make_plan(profile, Goals())
+    free = make_plan(profile, Goals(disk_bytes_per_second=1e15))
+    for item in plan.what_if:
+        assert item.images_per_second <= free.chosen.rates.end_to_end * 1.01
+
+
 def test_more_of_the_scarce_resource_buys_more() -> None:
     disk_bound = make_plan(make_profile({"png": (1.0, 1.0)}, source="png", disk=10 * MEGABYTE), Goals())
     cpu_bound = make_plan(make_profile({"png": (1.0, 20.0)}, source="png", disk=1e10), Goals())
