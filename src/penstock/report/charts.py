@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
+from itertools import pairwise
 from types import MappingProxyType
 
 COLOURS = 8
@@ -114,7 +115,12 @@ def lines(
         for row, number in zip(series, colours, strict=True)
         for part in _line(_cut(row, y_axis.high), x_axis, y_axis, number)
     ]
-    body += [_labelled(mark, x_axis, y_axis, 5) for mark in marks if mark.y <= y_axis.high]
+    shown = [mark for mark in marks if mark.y <= y_axis.high]
+    places = [(_x(x_axis, mark.x), _y(y_axis, mark.y)) for mark in shown]
+    drawn = [box for row in series for box in _covered(_cut(row, y_axis.high), x_axis, y_axis)]
+    boxes = place_labels(places, [mark.name for mark in shown], drawn)
+    for mark, place, box in zip(shown, places, boxes, strict=True):
+        body += [_leader(place, box), _dot(mark, place, 5), _text(box.left, box.top + 10, mark.name)]
     legend = [
         (f"╌ {row.name}" if row.is_dashed else f"■ {row.name}", number)
         for row, number in zip(series, colours, strict=True)
@@ -274,22 +280,36 @@ class Box:
         return max(0.0, wide) * max(0.0, high)
 
 
-def place_labels(places: Sequence[tuple[float, float]], names: Sequence[str]) -> list[Box]:
-    """A box beside each point that covers no other label and is near no other point, as far as there is room.
+def _covered(row: Series, x_axis: Axis, y_axis: Axis) -> list[Box]:
+    """What a line covers, as boxes along it, its dots and whiskers among them."""
+    places = [(_x(x_axis, x), _y(y_axis, y)) for x, y in row.points]
+    boxes = [Box(x - DOT, y - DOT, 2 * DOT, 2 * DOT) for x, y in places]
+    for (x, y), (next_x, next_y) in pairwise(places):
+        steps = max(1, math.ceil(math.dist((x, y), (next_x, next_y)) / DOT))
+        boxes += [
+            Box(x + (next_x - x) * step / steps - 2, y + (next_y - y) * step / steps - 2, 4, 4) for step in range(steps)
+        ]
+    for (x, _), (low, high) in zip(places, row.ranges, strict=False):
+        boxes.append(Box(x - DOT, _y(y_axis, high), 2 * DOT, _y(y_axis, low) - _y(y_axis, high)))
+    return boxes
+
+
+def place_labels(places: Sequence[tuple[float, float]], names: Sequence[str], drawn: Sequence[Box] = ()) -> list[Box]:
+    """A box beside each point that covers no other label, no other point and nothing drawn, as far as there is room.
 
     Tried in turn: right, left, the four corners, above, below, then the same further away; the first that is free, or
     the one that covers least.
     """
     dots = [Box(x - DOT, y - DOT, 2 * DOT, 2 * DOT) for x, y in places]
     wide = [Box(x - NEAR, y - NEAR, 2 * NEAR, 2 * NEAR) for x, y in places]
-    taken: list[Box] = []
+    taken = list(drawn)
     for number, ((x, y), name) in enumerate(zip(places, names, strict=True)):
         spots = [box for away in AWAY for box in _around(x, y, LETTER * 1.08 * len(name), away)]
         choices = [box for box in spots if _is_inside(box)] or spots
         around = (*taken, *wide[:number], dots[number], *wide[number + 1 :])
         covered = [sum(box.overlap(other) for other in around) for box in choices]
         taken.append(choices[covered.index(min(covered))])
-    return taken
+    return taken[len(drawn) :]
 
 
 def _around(x: float, y: float, width: float, away: float) -> list[Box]:
@@ -315,13 +335,6 @@ def _leader(place: tuple[float, float], box: Box) -> str:
 def _dot(mark: Mark, place: tuple[float, float], number: int) -> str:
     title = f"<title>{escape(mark.name)}: {_number(mark.x)}, {_number(mark.y)}</title>"
     return f'<circle class="dot s{number % COLOURS}" cx="{place[0]:.1f}" cy="{place[1]:.1f}" r="{DOT}">{title}</circle>'
-
-
-def _labelled(mark: Mark, x_axis: Axis, y_axis: Axis, number: int) -> str:
-    x, y = _x(x_axis, mark.x), _y(y_axis, mark.y)
-    is_right = x > WIDTH * 0.75
-    label = _text(x - 8 if is_right else x + 8, y + 4, mark.name, "end" if is_right else "")
-    return _dot(mark, (x, y), number) + label
 
 
 def _figure(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 import xml.etree.ElementTree as ElementTree
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import pytest
 
@@ -57,6 +57,27 @@ def test_labels_of_a_crowd_do_not_collide() -> None:
     dots = [Box(x - DOT, y - DOT, 2 * DOT, 2 * DOT) for x, y in places]
     assert [box for box in boxes if any(box.overlap(dot) for dot in dots)] == []
     assert all(box.left >= LEFT and box.left + box.width <= WIDTH for box in boxes)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.2, 0.45, 0.7, 0.85, 1.0])
+def test_the_label_of_a_mark_covers_no_line(share: float) -> None:
+    def load(x: float) -> float:
+        return 1 / ((1 - x) / 900 + x / 260)
+
+    def decode(x: float) -> float:
+        return 1 / ((1 - x) / 150 + x / 1100)
+
+    places = [number / 40 for number in range(41)]
+    series = [Series(name, tuple((x, rate(x)) for x in places)) for name, rate in (("load", load), ("decode", decode))]
+    drawing = lines(series, "share", "images per second", [Mark("chosen", share, min(load(share), decode(share)))])
+    (label,) = re.findall(r'<text class="" x="([\d.]+)" y="([\d.]+)">chosen</text>', drawing)
+    left, base = map(float, label)
+    for path in re.findall(r'<polyline class="[^"]*" points="([^"]*)"', drawing):
+        points = [tuple(map(float, pair.split(","))) for pair in path.split()]
+        for (x, y), (next_x, next_y) in pairwise(points):
+            for step in range(11):
+                at_x, at_y = x + (next_x - x) * step / 10, y + (next_y - y) * step / 10
+                assert not (left <= at_x <= left + 36 and base - 9 <= at_y <= base)
 
 
 def test_a_label_alone_stands_beside_its_point() -> None:
