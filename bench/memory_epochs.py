@@ -10,7 +10,7 @@ import json
 import resource
 import sys
 import time
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import pairwise
 
 import numpy as np
@@ -56,7 +56,7 @@ def main() -> None:
             }
             if quality and last:
                 shuffled = measure(np.array(last), np.array(ids), loader.batch_size)
-                found["quality"] = {"place": shuffled.place, "neighbours": shuffled.neighbours}
+                found["quality"] = asdict(shuffled)
             last = ids
             sys.stdout.write(json.dumps(found) + "\n")
             sys.stdout.flush()

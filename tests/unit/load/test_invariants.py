@@ -15,8 +15,6 @@ import numpy as np
 import pytest
 
 from penstock.order.caches import CACHES
-from penstock.plan.liquid import search_pair
-from penstock.plan.problem import Problem
 from tests.invariants import NO, NOT_MEANT, YES, table_of_the_guide
 from tests.unit.load.counted_run import Run, run_loader
 from tests.unit.load.witness import Pixels, make_scattered
@@ -183,24 +181,6 @@ def pixels_of_the_source(policy: Policy) -> Found:
     return None
 
 
-def best_ratio_is_found(policy: Policy) -> Found:
-    """By a search like Liquid's, given the reads that were counted; next to all eleven ratios."""
-    run = policy.long
-    read_bytes = np.mean([_bytes(run, read) for read in run.read[1:]]) / COUNT
-    memory = run.sizes.mean() - read_bytes  # per sample
-    size, cpu = np.array([2_000.0, 6_000.0]), np.array([2e-3, 1e-4])
-    for disk in (1e6, 2e6, 4e6, 8e6):
-        shares = np.arange(11)[:, None] * [-0.1, 0.1] + [1, 0]
-        load = disk / np.maximum(shares @ size - memory, 1e-9)
-        best = np.minimum(load, 1 / (shares @ cpu)).max()
-        memory_bytes = round(memory * COUNT)
-        problem = Problem(("png", "raw"), 0, size[None], cpu[None], COUNT, disk, 0.0, 1.0, np.inf, memory_bytes, np.inf)
-        found = search_pair(problem, 0, 1)
-        if found.num_probes > 6 or abs(found.rates.prep / best - 1) > 1e-4:
-            return f"disk of {disk}: {found.rates.prep} of {best} images/s in {found.num_probes} probes"
-    return None
-
-
 def _bytes(run: Run, ids: frozenset[int]) -> int:
     return int(run.sizes[list(ids)].sum())
 
@@ -219,7 +199,6 @@ CHECKS: dict[str, Callable[[Policy], Found]] = {
     "I11": seed_decides,
     "I12": ends_of_the_scale,
     "I13": pixels_of_the_source,
-    "I14": best_ratio_is_found,
 }
 
 

@@ -1,0 +1,57 @@
+"""What memory does to batches: parts of docs/guide/memory.md, from the lines of bench/memory.py."""
+
+from __future__ import annotations
+
+from scripts.readme_table import Recorded, recorded
+
+POLICIES = {
+    "rolling": "`rolling`",
+    "pinned": "`pinned`",
+    "liquid": "`liquid`",
+    "system": "page cache (`system`)",
+    "none": "`none`",
+}
+COLUMNS = {
+    "bytes read for a batch of 64 small images": ("count", "batch_disk_bytes"),
+    "time of such a batch, kernel's throttle": (None, "batch_seconds"),
+    "time, readers' throttle": ("readers", "batch_seconds"),
+    "time of a batch of 20 large images, kernel's throttle": ("long", "batch_seconds"),
+}
+"""How a column was measured, and the measure whose variation it shows."""
+
+
+def batch_table() -> str:
+    """A row per policy: how much bytes and times of its batches vary."""
+    rows = [f"| policy | {' | '.join(COLUMNS)} |", "|---" * (1 + len(COLUMNS)) + "|"]
+    rows += [
+        f"| {shown} | {' | '.join(_cell(name, *how) for how in COLUMNS.values())} |" for name, shown in POLICIES.items()
+    ]
+    return "\n".join(rows) + "\n"
+
+
+def decoded_sentence() -> str:
+    """What forms of cached samples give, each measured once."""
+    lines = {
+        line["cached"]: line
+        for line in recorded("memory")
+        if line["part"] == "decoded" and line["contender"] == "rolling" and line["disk"] == "as it is"
+    }
+    first = next(iter(lines.values()))
+    told = ", ".join(f"{lines[form]['images_per_second']:,.0f} images/s as {shown}" for form, shown in FORMS.items())
+    return (
+        "200 Cityscapes frames of 512×256 in ten copies (PNGs of 200 kB), memory for half of their pixels,\n"
+        f"two threads, `rolling`, one run each on an {first['cpu']}: {told}\n"
+        "([lines](../../bench/results/memory.jsonl)).\n"
+    )
+
+
+FORMS = {"encoded": "they are", "pixels": "pixels", "weir:fast": "`weir:fast`"}
+
+
+def _cell(policy: str, by: str | None, measure: str) -> str:
+    found = [line for line in recorded("memory") if _is_of(line, policy, by) and measure in line]
+    return f"{found[-1][measure]['variation']:.1%}" if found else "–"
+
+
+def _is_of(line: Recorded, policy: str, by: str | None) -> bool:
+    return line["part"] == "rate" and line["contender"] == policy and line.get("by") == by
