@@ -15,7 +15,7 @@ from penstock.codecs import Codec, Promise, find, names, parse_format
 from penstock.codecs.contract import Capabilities
 from penstock.codecs.parameters import Choice, Counts, Flag, Integer, Parameter
 from scripts.accelerators import bound_table, instruction_table, resource_table
-from scripts.memory_tables import batch_table, decoded_sentence
+from scripts.memory_tables import batch_table, decoded_sentence, fidelity_table
 from scripts.order_quality import mix_table, quality_table
 from scripts.readme_table import readme_table
 
@@ -65,6 +65,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "accelerator_instructions": instruction_table,
     "accelerator_resources": resource_table,
     "codecs": codec_table,
+    "fidelities": fidelity_table,
     "memory_batches": batch_table,
     "memory_decoded": decoded_sentence,
     "order_mix": mix_table,

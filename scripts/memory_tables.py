@@ -1,8 +1,8 @@
-"""What memory does to batches: parts of docs/guide/memory.md, from the lines of bench/memory.py."""
+"""What memory and fidelity do: parts of docs/guide/memory.md and fidelity.md, from the lines of bench/."""
 
 from __future__ import annotations
 
-from scripts.readme_table import Recorded, recorded
+from scripts.readme_table import Recorded, recorded, select
 
 POLICIES = {
     "rolling": "`rolling`",
@@ -55,3 +55,28 @@ def _cell(policy: str, by: str | None, measure: str) -> str:
 
 def _is_of(line: Recorded, policy: str, by: str | None) -> bool:
     return line["part"] == "rate" and line["contender"] == policy and line.get("by") == by
+
+
+SCANS: dict[int | None, str] = {1: "1", 2: "2", 5: "5", None: "all"}
+
+
+def fidelity_table() -> str:
+    """What each number of scans reads, keeps and gives, with plain JPEGs on such a disk beside it."""
+    parts = {
+        name: {scans: select("fidelity", {"part": name, "fidelity": scans}) for scans in SCANS}
+        for name in ("bytes", "similarity", "time")
+    }
+    plain = select("campaign", {"setting": "imagenet-60-0", "mix": {"jpeg": 1.0}, "share_of_single": 1.0})
+    rates = [f"{one['images'] / one['seconds_median']:,.0f}" for one in parts["time"].values()]
+    rows = [
+        ["scans read", *SCANS.values(), "plain JPEG"],
+        ["---"] * (len(SCANS) + 2),
+        ["bytes, next to the source's", *(f"{one['share_of_source']:.2f}" for one in parts["bytes"].values()), "1"],
+        ["MS-SSIM, mean of 30 images", *(f"{one['ms_ssim_mean']:.2f}" for one in parts["similarity"].values()), "1"],
+        [
+            "images/s from a disk of 60 MB/s",
+            *rates,
+            f"{plain['rates']['planned']['images_per_second']:,.0f} (another run, another processor)",
+        ],
+    ]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows) + "\n"
