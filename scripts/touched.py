@@ -23,6 +23,7 @@ ARM64 = "tests/story/test_arm64.py"
 ROUND_TRIP = "tests/story/test_round_trip.py"
 WHEEL = "tests/story/test_wheel.py"
 FRAMEWORKS = "tests/story/test_frameworks.py"
+DISK_FAULTS = "tests/stress/test_disk_faults.py"
 FUZZ = "tests/hostile/test_fuzz.py"
 FUZZ_ONE = FUZZ + "::test_a_minute_of_fuzzing_finds_nothing[{codec}]"
 
@@ -63,6 +64,20 @@ RULES = (
     Rule(
         ("native/records/*", "native/storage/*", "src/penstock/records/*", "src/penstock/build/*"),
         ("tests/story/test_formats.py", "tests/stress/test_build_faults.py", "tests/unit/records"),
+    ),
+    Rule(
+        (
+            "native/export/*",
+            "native/records/*",
+            "native/storage/*",
+            "src/penstock/build/*",
+            "src/penstock/export/*",
+            "src/penstock/storage/*",
+            "tests/disk_harness.py",
+            "tests/native/disk_shim.c",
+            "tests/power_cut.py",
+        ),
+        (DISK_FAULTS,),
     ),
     Rule(("native/pixels/*", "src/penstock/transforms/*"), ("tests/parity", "tests/unit/transforms")),
     Rule(
