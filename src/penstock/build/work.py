@@ -140,8 +140,8 @@ class WorkFolder:
         The manifest goes first, and for good, even if the power fails: what is left is no dataset.
         """
         remove_file(self.root / FILE_NAME)
-        remove_file(self.root / INDEX_NAME)
         sync_folder(self.root)
+        remove_file(self.root / INDEX_NAME)
         remove_tree(self.shards)
         remove_tree(self.work, keep=frozenset([LOCK_NAME]))
 

@@ -93,7 +93,7 @@ def _open_private(hidden: Path, out: Path) -> int:
     except StorageError:
         os.close(descriptor)
         raise
-    except OSError:
+    except BlockingIOError:
         os.close(descriptor)
         raise StorageError(
             f"somebody else is writing to '{out}'",
@@ -101,6 +101,9 @@ def _open_private(hidden: Path, out: Path) -> int:
             fix="wait for it, or choose another folder",
             code=432,
         ) from None
+    except OSError as error:
+        os.close(descriptor)
+        raise refused(error, "make the folder ours", path=hidden, fix=WRITE_FIX, code=420) from error
     return descriptor
 
 
