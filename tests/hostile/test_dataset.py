@@ -16,6 +16,7 @@ import penstock
 from penstock import _native
 from penstock.build import BuildOptions, build
 from penstock.errors import DatasetError, PenstockError
+from penstock.export import ExportOptions, export
 from penstock.records import index, verify
 from penstock.records.manifest import checksum_text
 from tests.dataset_files import make_photos
@@ -143,7 +144,7 @@ INDICES: dict[str, tuple[Callable[[pa.Table], pa.Table], str]] = {
     "no channel": (lambda t: put(t, "image.channels", 2, 0), "has channels 0, not 1 to 4"),
     "too many bits": (lambda t: put(t, "image.bits", 2, 200), "has 200 bits, not 8 or 16"),
     "orientation 77": (lambda t: put(t, "image.orientation", 2, 77), "has orientation 77, not 1 to 8"),
-    "no bytes": (lambda t: put(t, "image.length", 2, 0), "sample 2"),
+    "no bytes": (lambda t: put(t, "image.length", 2, 0), "sample 2, field 'image': has no bytes"),
     "pieces of a format without pieces": (in_pieces, "sample 0"),
     "offset is text": (lambda t: retyped(t, "image.offset", pa.string(), "x"), "is of type string, not int64"),
     "offset is no number": (lambda t: retyped(t, "image.offset", pa.float64(), float("nan")), "is of type double"),
@@ -259,6 +260,15 @@ def test_keys_that_are_null_are_refused(folder: Path) -> None:
 
     with pytest.raises(DatasetError, match="column 'key' has rows without a value"):
         verify(folder)
+
+
+@pytest.mark.parametrize("label", [9, -1])
+@pytest.mark.parametrize("layout", ["folder", "webdataset"])
+def test_a_label_that_counts_no_class_is_refused_by_export(folder: Path, layout: str, label: int) -> None:
+    change_index(folder, lambda t: put(t, "label", 0, label))
+
+    with pytest.raises(DatasetError, match="do not count the 3 classes"):
+        export(folder, folder.parent / "back", options=ExportOptions(layout=layout))
 
 
 def test_a_small_index_of_a_huge_table_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,10 +7,30 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from penstock.errors import DatasetError
+
 if TYPE_CHECKING:
     from penstock.records import Dataset
 
 BATCH_ROWS = 4096
+
+
+def check_labels(dataset: Dataset) -> None:
+    """Refuse labels that count no name of the class table: a negative one would be another's name."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if dataset.classes is None:
+        return
+    labels = dataset.column("label")
+    bounds = pc.min_max(labels).as_py() if pa.types.is_integer(labels.type) else {"min": -1, "max": -1}
+    if bounds["min"] is not None and not 0 <= bounds["min"] <= bounds["max"] < len(dataset.classes):
+        raise DatasetError(
+            f"labels from {bounds['min']} to {bounds['max']} do not count the {len(dataset.classes)} classes",
+            where=str(dataset.path),
+            fix="restore the index from a copy, or build the dataset again",
+            code=220,
+        )
 
 
 def read_rows(dataset: Dataset, begin: int, end: int) -> list[dict[str, object]]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from penstock.errors import ArgumentError
 from penstock.export.folder import write_folder
 from penstock.export.images import ENCODED, field_images, image_format
+from penstock.export.rows import check_labels
 from penstock.export.webdataset import write_tars
 from penstock.records import Dataset, open_dataset
 from penstock.storage.new_folder import new_folder
@@ -79,6 +80,7 @@ def export(
     _check_apart(opened.path, Path(out))
     if chosen.split is not None:
         opened = opened.split(chosen.split)
+    check_labels(opened)
     fields = field_images(opened, target)
     expected = sum(int(field.length.sum()) for field in fields)
     with new_folder(Path(out), expected_bytes=expected) as folder:

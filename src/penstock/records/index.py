@@ -252,7 +252,10 @@ class Index:
         if field.name == "image" and not present.all():
             self._refuse_row(field, ~present, "has no image")
         limits = np.append(found.shard_bytes, 0)[found.shard]
-        wrong = (found.length < 1) | (found.metadata_length < 0)
+        empty = (found.length < 1) & present
+        if empty.any():
+            self._refuse_row(field, empty, "has no bytes")
+        wrong = found.metadata_length < 0
         # Subtracted, not added: the sum of two hostile numbers may be small again.
         outside = (found.offset < HEADER_BYTES) | (found.offset > limits)
         outside |= found.length > limits - found.offset - found.metadata_length
