@@ -16,7 +16,7 @@ from penstock.build import build
 from penstock.cli.app import app
 from penstock.export.run import LAYOUTS
 from penstock.load.kept import CHOICES as KEPT
-from penstock.load.options import CACHES, DECODES
+from penstock.load.options import CACHES, DECODES, POLICIES
 from penstock.profile import write_profile
 from penstock.sources import SOURCES
 from penstock.synth.scenes import VARIANTS
@@ -31,6 +31,7 @@ CHOICES: dict[tuple[str, str], Iterable[object]] = {
     ("bench loader", "--cache"): CACHES,
     ("bench loader", "--cached"): KEPT,
     ("bench loader", "--decode"): DECODES,
+    ("bench loader", "--on-error"): POLICIES,
     ("bench loader", "--transform"): NAMED,
     ("build", "--on-error"): ("fail", "skip"),
     ("build", "--source"): [source.kind for source in SOURCES],
