@@ -23,7 +23,7 @@ help:            ## this list
 	@sed -n 's/^\([a-z-]*\): *\(## .*\)/\1 \2/p' Makefile | awk -F ' ## ' '{ printf "make %-14s%s\n", $$1, $$2 }'
 
 setup:           ## system libraries, .venv, everything that tests and linters need
-	$(SETUP) torch test bench dev package
+	$(SETUP) torch test vision bench dev package
 
 build:           ## the extension, if native/ changed
 	$(SETUP) package
@@ -37,15 +37,15 @@ demo:            ## what Penstock does, on images it makes itself and a disk as 
 	@$(TOOL)/penstock auto .demo/photos .demo/photos.pen --sample 60 --emulate disk=120MB/s
 
 test:            ## the fast tier: minutes at first, seconds later
-	$(SETUP) torch test package
+	$(SETUP) torch test vision package
 	@$(RUN) -m pytest --no-header --dist loadgroup -n $(JOBS) -m "not long" $(PYTEST_ARGS)
 
 test-touched:    ## the part of the long tier that a change touches (BASE=revision to compare with)
-	$(SETUP) torch test package $(shell $(TOUCHED) --groups)
+	$(SETUP) torch test vision package $(shell $(TOUCHED) --groups)
 	@$(RUN) -m scripts.touched $(if $(BASE),--base $(BASE)) -- --no-header --dist loadgroup -n $(JOBS) $(PYTEST_ARGS)
 
 test-all:        ## both tiers: faults, fuzzing, soak, the wheel
-	$(SETUP) torch test bench fuzz wheel frameworks arm64 browser package
+	$(SETUP) torch test vision bench fuzz wheel frameworks arm64 browser package
 	@$(RUN) -m pytest --no-header --dist loadgroup -n $(JOBS) --parts $(PYTEST_ARGS)
 
 lint:            ## ruff, mypy, clang-format; changes nothing
@@ -74,7 +74,7 @@ fuzz:            ## each target for SECONDS=60 under sanitizers (CODECS="png wei
 	@$(RUN) -m fuzz.run --seconds $(SECONDS) $(CODECS)
 
 bench:           ## every benchmark of bench/, or one: NAME=png_decode
-	$(SETUP) torch test bench package
+	$(SETUP) torch test vision bench package
 	@for name in $(or $(NAME),$(BENCHMARKS)); do $(RUN) -m bench.$$name $(BENCH_ARGS) || exit; done
 
 wheel:           ## dist/*.whl with the system libraries inside

@@ -3,7 +3,8 @@
 python3 -m scripts.setup [--venv DIR] GROUP…
 
 A GROUP is a file of requirements/, `package` for Penstock itself, `arm64` for a compiler and an emulator of ARM, or
-`browser` for Chromium, in which reports are looked at.
+`browser` for Chromium, in which reports are looked at. `vision` goes into a folder of its own inside the environment,
+without what its packages ask for: torchvision's wheel is made for CUDA, and who imports it by chance would fail.
 
 Needs Python alone. A step whose inputs have not changed since it last succeeded is skipped in silence: its stamp in the
 environment holds a hash of them. Called by the Makefile.
@@ -26,6 +27,8 @@ from scripts.system import SetupError, apt_commands, missing_packages
 ROOT = Path(__file__).resolve().parent.parent
 REQUIREMENTS = ROOT / "requirements"
 LOCK = ROOT / "build" / "setup.lock"
+APART = ("vision",)
+"""Groups that are not on the path of the environment, but for those tests that put them there."""
 NATIVE_INPUTS = ("pyproject.toml", "CMakeLists.txt", "native/**/*", "requirements/build.txt", "requirements/pins.txt")
 
 
@@ -127,7 +130,8 @@ def steps(venv: Environment, groups: list[str]) -> Iterable[Step]:
 def _requirements_step(venv: Environment, group: str) -> Step:
     file = REQUIREMENTS / f"{group}.txt"
     key = _hash([file, REQUIREMENTS / "pins.txt"])
-    return Step(group, f"packages of requirements/{group}.txt", key, lambda: venv.pip_install("-r", str(file)))
+    where = ("--no-deps", "--upgrade", "--target", str(venv.folder / group)) if group in APART else ()
+    return Step(group, f"packages of requirements/{group}.txt", key, lambda: venv.pip_install(*where, "-r", str(file)))
 
 
 def _make_venv(venv: Environment) -> None:

@@ -12,6 +12,7 @@ LAYERS = (
     ("chance", "documents", "units"),
     ("machine",),
     ("codecs", "limits", "pixels", "storage", "transforms"),
+    ("functions",),
     ("records",),
     ("sources",),
     ("order",),
@@ -40,12 +41,15 @@ PRIVILEGES = {
     "rich": ("penstock.cli",),
     "tifffile": ("penstock.codecs.tiff",),
     "imagecodecs": ("penstock.codecs.tiff", "penstock.lab.coders"),
-    "PIL": ("penstock.pillow", "penstock.lab.loaders", "penstock.lab.peers"),
+    # Functions in Python get the Pillow image that they were written for.
+    "PIL": ("penstock.pillow", "penstock.functions.forms", "penstock.lab.loaders", "penstock.lab.peers"),
     "cv2": (),
     "threading": (),
-    "multiprocessing": (),
+    # How a fresh interpreter imports the main script of another.
+    "multiprocessing": ("penstock.functions.workers", "penstock.functions.worker"),
     "concurrent": (),
-    "pickle": (),
+    # Functions and samples for a process that this one started.
+    "pickle": ("penstock.functions.workers", "penstock.functions.worker", "penstock.functions.shared_memory"),
 }
 
 MODULES = sorted(modules())

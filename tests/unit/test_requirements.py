@@ -10,6 +10,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from scripts.setup import APART
 from scripts.system import LIBRARIES
 from tests.import_graph import ROOT
 
@@ -59,7 +60,7 @@ def test_groups_take_their_versions_from_the_pins(group: str) -> None:
     assert all(str(Requirement(line).specifier) == "" for line in lines_of(group))
 
 
-@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize("group", [group for group in GROUPS if group not in APART])
 def test_what_a_group_pulls_in_is_pinned(group: str) -> None:
     pinned = {canonicalize_name(pin.name) for pin in PINS}
     reached: set[str] = set()
@@ -73,6 +74,13 @@ def test_what_a_group_pulls_in_is_pinned(group: str) -> None:
     # A torch built for CUDA brings the libraries of its own version; nothing here depends on them.
     loose = {name for name in reached - pinned if not name.startswith(("nvidia-", "cuda-"))}
     assert loose == set()
+
+
+@pytest.mark.parametrize("group", APART)
+def test_what_is_installed_alone_is_pinned(group: str) -> None:
+    pinned = {canonicalize_name(pin.name) for pin in PINS}
+
+    assert {canonicalize_name(line) for line in lines_of(group)} <= pinned
 
 
 def test_the_package_gets_what_it_needs() -> None:

@@ -53,8 +53,8 @@ class Loader(ArrayLoader):
             **keywords,
         )
 
-    def _finish(self, batch: BatchDict, epoch: int) -> BatchDict:
-        batch = super()._finish(batch, epoch)
+    def _finish(self, batch: BatchDict) -> BatchDict:
+        batch = super()._finish(batch)
         return {name: value if name in ON_HOST else _each(value, self._put) for name, value in batch.items()}
 
     def _ahead(self, batches: Iterator[tuple[BatchDict, int]]) -> Iterator[tuple[BatchDict, int]]:
@@ -78,4 +78,6 @@ def _each(value: Any, put: Put) -> Any:  # noqa: ANN401  # an array, a list of t
     """The value with every array of numbers in it on its device; texts stay."""
     if isinstance(value, list):
         return [_each(item, put) for item in value]
+    if isinstance(value, dict):
+        return {key: _each(item, put) for key, item in value.items()}
     return put(value) if isinstance(value, np.ndarray) and value.dtype.kind in "biuf" else value

@@ -66,6 +66,7 @@ def open_dataset(path: str | os.PathLike[str], fields: Sequence[str] | None = No
         format_names=locations[0].formats,
         pixel_sizes=np.sum([_decoded_bytes(found) for found in locations], axis=0),
         blocks=blocks,
+        masks=frozenset(field.name for field in chosen if field.role != "image"),
     )
 
 

@@ -123,6 +123,25 @@ class Delivery(Iterator[BatchDict]):
         self._account(found["id"], ended - began, ended)
         return found
 
+    def count_wait(self, seconds: float) -> None:
+        """Take note that the consumer waited for a batch after it was taken: for functions in Python."""
+        now = perf_counter()
+        self._progress.wait_seconds += seconds
+        self._progress.run_seconds += now - self._since
+        self._since = now
+
+    def replacements(self, failed: list[int], attempt: int) -> BatchDict:
+        """Other samples for those that failed after they were decoded, as a batch of their own."""
+        order = self._order
+        ids = substitutes(order.selection, order.seed, self.epoch, failed, attempt).astype(np.uint64)
+        batch = self._pipeline.submit(ids, order.seed, self.epoch, None, None, self.fidelity or 0)
+        self._pipeline.wait(batch)
+        failures = [Failure.of(failure) for failure in batch.failures()]
+        if failures:
+            self._log.add(failures)
+            ids = self._substitute(batch, ids, failures)
+        return self._collect(batch, ids)
+
     def settle(self) -> None:
         """Wait for what is under way; it is handed over in its turn."""
         for batch, _ in list(self._pending):

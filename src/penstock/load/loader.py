@@ -13,6 +13,8 @@ import numpy.typing as npt
 
 from penstock import _native
 from penstock.errors import ArgumentError, PenstockError
+from penstock.functions.forms import Forms
+from penstock.functions.sample import Drawing
 from penstock.load.budget import Budget, CacheWish, Demand, depth_for, memory_for_cache, plan_budget
 from penstock.load.delivery import BatchDict, Delivery, EpochPart, Progress
 from penstock.load.failures import FailureLog
@@ -21,12 +23,12 @@ from penstock.load.heads import Seen, look_at_heads
 from penstock.load.kept import Kept, check_cached, plan_kept
 from penstock.load.liquid import check_liquid, open_liquid, order_of, passing_bytes, refuse_with_liquid
 from penstock.load.look import chosen_samples, look_at
-from penstock.load.options import OWN_CACHES, ErrorPolicy, ReadPolicy, check_count, take_foreign_keywords
+from penstock.load.options import LAYOUTS, OWN_CACHES, ErrorPolicy, ReadPolicy, check_count, take_foreign_keywords
 from penstock.load.pattern import SeekingWatch
 from penstock.load.probe import Bench
 from penstock.load.process import CANCELLED, FORKED, explained, refuse_worker
+from penstock.load.python_part import forms_of, open_stage, roles_of
 from penstock.load.resources import choose_resources, local_world_size
-from penstock.load.rest import Rest, stack
 from penstock.load.samples import Ids, Samples, Subset
 from penstock.load.source import open_samples
 from penstock.load.stats import stats_of
@@ -92,6 +94,7 @@ class Loader:
         fields: Sequence[str] | None = None,
         as_tuple: Sequence[str] | None = None,
         on_progress: OnProgress = no_progress,
+        python_workers: int | None = None,
         **foreign: object,
     ) -> None:
         take_foreign_keywords(foreign)
@@ -129,7 +132,15 @@ class Loader:
         keeps_decoded = cached != "encoded"
         self._resources = choose_resources(memory, threads, cache, dataset_bytes, keeps_decoded=keeps_decoded)
         self._policy = ReadPolicy(self._resources.cache, verify, decode, channels, layout)
-        self._rest = Rest(self._chain.rest, self._resources.threads) if self._chain.rest else None
+        self._stage = open_stage(
+            self._chain,
+            roles_of(self._samples, self._as_tuple),
+            self._forms(),
+            layout,
+            self._python_workers(python_workers),
+            self._resources.threads,
+            self._log,
+        )
         if self._policy.cache == "liquid":
             refuse_with_liquid(self._order, drop_last=drop_last)
             self._order.places = self._samples.places
@@ -143,7 +154,7 @@ class Loader:
         delivery = self._start()
         names = self._as_tuple
         try:
-            for batch, delivered in self._ahead(self._deliver(delivery)):
+            for batch, delivered in self._ahead(self._finished(delivery)):
                 if delivery is not self._delivery:
                     return  # another iteration has begun
                 self._delivered = delivered
@@ -221,7 +232,10 @@ class Loader:
         ids = chosen_samples(order.selection, batches * self.batch_size, order.seed, self.rank, self.world_size)
         with explained():
             found = look_at(self._pipeline, self._samples, ids, self.batch_size, order.seed, wanted)
-            for batch, _ in self._ahead((self._finish(batch, 0), 0) for batch in found):
+            decoded: Iterator[tuple[BatchDict, int]] = ((self._decoded(batch, 0), 0) for batch in found)
+            if self._stage is not None:
+                decoded = self._stage.run(decoded, Drawing(order.seed, 0))
+            for batch, _ in self._ahead((self._finish(batch), number) for batch, number in decoded):
                 yield batch
 
     def state_dict(self) -> dict[str, object]:
@@ -255,7 +269,8 @@ class Loader:
         """Where the time and the bytes went so far, over all epochs."""
         with explained():
             native = self._pipeline.stats()
-        found = stats_of(native, self._progress, self._log, self._budget)
+        python = None if self._stage is None else self._stage.as_stats()
+        found = stats_of(native, self._progress, self._log, self._budget, python)
         found["window"] = self._window_stats()
         found["reading"] = self._reading
         found["fidelity"] = self.fidelity
@@ -298,6 +313,8 @@ class Loader:
         """
         self._is_closed = True
         self._abandon()
+        if self._stage is not None:
+            self._stage.close()
         self._pipeline.close()
 
     def _start(self) -> Delivery:
@@ -361,8 +378,16 @@ class Loader:
             cache.carry(resident)
         return cache
 
+    def _finished(self, delivery: Delivery) -> Iterator[tuple[BatchDict, int]]:
+        """Batches as they are handed out, each with how many samples of the epoch are out once it is."""
+        batches = self._deliver(delivery)
+        if self._stage is not None:
+            batches = self._stage.run(batches, Drawing(self._order.seed, delivery.epoch), delivery)
+        for batch, delivered in batches:
+            yield self._finish(batch), delivered
+
     def _deliver(self, delivery: Delivery) -> Iterator[tuple[BatchDict, int]]:
-        """Finished batches, each with how many samples of the epoch are out once it is."""
+        """Batches as the native part leaves them."""
         while delivery is self._delivery:
             with explained():
                 batch = next(delivery, None)
@@ -371,7 +396,7 @@ class Loader:
             if self._seeking.is_time(self._progress.wait_seconds, self._progress.run_seconds):
                 delivery.settle()
                 self._seeking.look(self._pipeline.stats())
-            yield self._finish(batch, delivery.epoch), delivery.delivered
+            yield self._decoded(batch, delivery.epoch), delivery.delivered
         if self._is_closed:  # an epoch that ends early is no epoch
             raise PenstockError("the loader is closed", where="loader", fix="make a new one", code=CANCELLED)
 
@@ -379,11 +404,26 @@ class Loader:
         """A place for adapters that take batches before their turn."""
         return batches
 
-    def _finish(self, batch: BatchDict, epoch: int) -> BatchDict:
-        """The last step of a batch, on the consumer's thread; its samples were drawn for `epoch`."""
-        if self._rest is not None:
-            batch["image"] = stack(self._rest(list(batch["image"])))
+    def _decoded(self, batch: BatchDict, epoch: int) -> BatchDict:
+        """A place for adapters that decode by themselves, before functions in Python; drawn for `epoch`."""
         return batch
+
+    def _finish(self, batch: BatchDict) -> BatchDict:
+        """The last step of a batch, on the consumer's thread."""
+        return batch
+
+    def _forms(self) -> Forms:
+        """What functions in Python get: arrays, and tensors where they are torchvision's."""
+        return forms_of(self._chain.rest)
+
+    def _python_workers(self, asked: int | None) -> int | None:
+        """A place for adapters whose samples cannot go to another process."""
+        return asked
+
+    @property
+    def _pixel_layout(self) -> str:
+        """Of pixels as the native part leaves them: as the first function needs them, or as batches have them."""
+        return self._policy.layout if self._stage is None else self._stage.functions.layout
 
     def _state(self) -> State:
         if self._delivery is None:
@@ -481,6 +521,7 @@ class Loader:
 
     def _open_pipeline(self) -> _native.Pipeline:
         budget, options = self._budget, self._policy.native()
+        options.layout = LAYOUTS[self._pixel_layout]
         options.undecoded = self._undecoded
         options.num_threads = self._resources.threads
         options.read_bytes = budget.read_bytes

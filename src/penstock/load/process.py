@@ -7,14 +7,22 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from penstock.errors import PenstockError
+from penstock.functions.worker import Here
 
 CANCELLED, FORKED = 500, 510
 
 
 def refuse_worker() -> None:
-    """Refuse to work inside a worker of torch's DataLoader."""
+    """Refuse to work inside a worker of torch's DataLoader, or of another Loader."""
     if _in_worker():
         raise _misplaced()
+    if Here.is_worker:
+        raise PenstockError(
+            "a Loader was made by a worker process of another Loader, which imports the main script for its functions",
+            where="Loader",
+            fix='put what the script does under `if __name__ == "__main__":`, so that it can be imported',
+            code=FORKED,
+        )
 
 
 @contextmanager

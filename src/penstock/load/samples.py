@@ -59,6 +59,8 @@ class Samples:
     """Where samples are read together, at one fidelity or another."""
     unloadable: Mapping[int, str] = field(default_factory=dict)
     """Ids and names of files that only Python decodes, such as TIFF."""
+    masks: frozenset[str] = frozenset()
+    """Those of `image_fields` that hold a label or a depth per pixel."""
     read_head: Callable[[int, int], bytes] | None = None
     """Of samples that are files: the first bytes (so many) of one by its id. None if the index has what headers say."""
 

@@ -12,14 +12,22 @@ from penstock.load.failures import FailureLog
 PATIENT_SHARE = 0.02  # of the time: a consumer that waits less than this is not waiting for data
 
 
-def stats_of(native: Mapping[str, Any], progress: Progress, log: FailureLog, budget: Budget) -> dict[str, Any]:
+def stats_of(
+    native: Mapping[str, Any],
+    progress: Progress,
+    log: FailureLog,
+    budget: Budget,
+    python: Mapping[str, float] | None = None,
+) -> dict[str, Any]:
     """The counters of all parts under the names of the guide."""
     seconds = progress.run_seconds
-    stages: dict[str, dict[str, float]] = {
+    stages: dict[str, Mapping[str, float]] = {
         "read": {"busy_seconds": native["read_busy_seconds"], "wait_seconds": native["read_wait_seconds"]},
         "decode": {"busy_seconds": native["decode_busy_seconds"], "wait_seconds": native["decode_wait_seconds"]},
         "consumer": {"wait_seconds": progress.wait_seconds, "busy_seconds": max(0.0, seconds - progress.wait_seconds)},
     }
+    if python is not None:
+        stages["python"] = python
     return {
         "num_batches": progress.num_batches,
         "num_samples": progress.num_samples,
@@ -58,9 +66,12 @@ def hits_of(hits: list[int]) -> dict[str, float]:
 
 
 def bottleneck(stages: Mapping[str, Mapping[str, float]], seconds: float) -> str:
-    """Who the others waited for: "consumer", "decode" or "read"; "" before anything ran."""
+    """Who the others waited for: "consumer", "python", "decode" or "read"; "" before anything ran."""
     if seconds == 0:
         return ""
     if stages["consumer"]["wait_seconds"] < PATIENT_SHARE * seconds:
         return "consumer"
+    waited = stages["consumer"]["wait_seconds"]
+    if "python" in stages and 2 * stages["python"]["wait_seconds"] >= waited:
+        return "python"
     return "decode" if stages["decode"]["busy_seconds"] >= stages["decode"]["wait_seconds"] else "read"

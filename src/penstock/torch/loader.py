@@ -11,11 +11,12 @@ import torch
 
 from penstock import _native
 from penstock.errors import ArgumentError
+from penstock.functions.forms import Forms
 from penstock.load import Loader as ArrayLoader
 from penstock.load.delivery import BatchDict
-from penstock.load.rest import stack
 from penstock.torch.device import copied_ahead
 from penstock.torch.encoded import DeviceDecoder
+from penstock.torch.python_transforms import Tensors
 from penstock.transforms import ColorJitter
 
 PLACES = ("host", "device")
@@ -69,19 +70,32 @@ class Loader(ArrayLoader):
             self._check_encoded()
             self._decoder = self._new_decoder()
 
-    def _finish(self, batch: BatchDict, epoch: int) -> BatchDict:
-        image, ids = batch["image"], batch["id"]
-        batch = {name: _tensors(value) for name, value in batch.items() if name != "image"}
+    def _decoded(self, batch: BatchDict, epoch: int) -> BatchDict:
+        if self._decodes_on_device:
+            batch["image"] = self._decoder(batch["image"], batch["id"], self._order.seed, epoch)
+        return batch
+
+    def _finish(self, batch: BatchDict) -> BatchDict:
+        batch = {name: _tensors(value) for name, value in batch.items()}
         label = batch.get("label")
         if isinstance(label, torch.Tensor) and not label.is_floating_point():
             batch["label"] = label.long()  # an index may hold int32, which torch's losses refuse
-        on_device = self._decodes_on_device
-        batch["image"] = self._decoder(image, ids, self._order.seed, epoch) if on_device else _tensors(image)
-        if self._rest is not None:
-            # On a device in the caller's thread, whose stream has the pixels.
-            rest = self._rest.call_here if on_device else self._rest
-            batch["image"] = _stacked(rest(list(batch["image"])))
         return batch
+
+    def _forms(self) -> Forms:
+        return Tensors()
+
+    def _python_workers(self, asked: int | None) -> int | None:
+        if not self._decodes_on_device:
+            return asked
+        if asked:
+            raise ArgumentError(
+                "decode_on='device' leaves no pixels that could go to worker processes",
+                where="python_workers",
+                fix="leave python_workers out: functions get tensors of the device, in the caller's thread",
+                code=100,
+            )
+        return 0
 
     def _ahead(self, batches: Iterator[tuple[BatchDict, int]]) -> Iterator[tuple[BatchDict, int]]:
         return batches if self.device is None else copied_ahead(batches, self.device)
@@ -99,13 +113,21 @@ class Loader(ArrayLoader):
             self._chain.program(),
             self.device,
             channels=policy.channels,
-            layout="NCHW" if policy.layout == "NCHW" else "NHWC",
+            layout="NCHW" if self._pixel_layout == "NCHW" else "NHWC",
             changes=bool(self._chain.native),
             verify=unchecked and policy.verify != "never",
         )
 
     def _check_encoded(self) -> None:
         """Refuse what the device cannot do as the host does."""
+        if self._stage is not None and self._stage.functions.needs_pillow:
+            self.close()
+            raise ArgumentError(
+                f"decode_on='device' gives tensors, and {self._stage.functions.names[0]} expects a Pillow image",
+                where="transform",
+                fix="put ToImage before it, or decode on the host",
+                code=100,
+            )
         if any(isinstance(transform, ColorJitter) for transform in self._chain.native):
             self.close()
             raise ArgumentError(
@@ -127,18 +149,9 @@ class Loader(ArrayLoader):
 def _tensors(value: Any) -> Any:  # noqa: ANN401  # an array, or a list of them
     if isinstance(value, list):
         return [_tensors(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _tensors(item) for key, item in value.items()}
     return torch.from_numpy(value) if isinstance(value, np.ndarray) else value
-
-
-def _stacked(images: list[Any]) -> Any:  # noqa: ANN401  # whatever the functions give
-    first = images[0] if images else None
-    if not isinstance(first, torch.Tensor):
-        return stack(images)
-    alike = all(
-        isinstance(image, torch.Tensor) and image.shape == first.shape and image.dtype == first.dtype
-        for image in images
-    )
-    return torch.stack(images) if alike else images
 
 
 def _distributed() -> tuple[int, int]:

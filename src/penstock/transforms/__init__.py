@@ -2,6 +2,7 @@
 
 from penstock.transforms.apply import apply, apply_boxes
 from penstock.transforms.chain import Chain, split
+from penstock.transforms.functions import photometric, whole_sample
 from penstock.transforms.geometry import (
     CenterCrop,
     RandomCrop,
@@ -10,6 +11,7 @@ from penstock.transforms.geometry import (
     Resize,
     ScaleJitter,
 )
+from penstock.transforms.seeding import seeded
 from penstock.transforms.transform import InterpolationMode, Transform
 from penstock.transforms.values import ColorJitter, Normalize, Remap, ToDtype
 
@@ -29,5 +31,8 @@ __all__ = [
     "Transform",
     "apply",
     "apply_boxes",
+    "photometric",
+    "seeded",
     "split",
+    "whole_sample",
 ]

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from penstock import _native
 from penstock.errors import ArgumentError
+from penstock.transforms.functions import converts
 from penstock.transforms.torchvision import members, recognise
 from penstock.transforms.transform import Transform
 from penstock.transforms.values import Normalize, Remap, ToDtype
@@ -22,6 +23,8 @@ class Chain:
 
     native: tuple[Transform, ...] = ()
     rest: tuple[Callable[[Any], Any], ...] = ()
+    converted: bool = False
+    """Whether the native part made numbers of Pillow images (ToImage, ToDtype): what follows expects tensors."""
 
     def program(self) -> _native.TransformProgram:
         """The native part, compiled."""
@@ -48,15 +51,17 @@ def split(transforms: AnyTransform | Iterable[AnyTransform] | None) -> Chain:
     """
     native: list[Transform] = []
     rest: list[Callable[[Any], Any]] = []
+    converted = False
     for transform in _flatten(transforms):
         known = [transform] if isinstance(transform, Transform) else recognise(transform)
         if not rest and known is not None and _may_follow(native, known):
             native += known
+            converted = converted or converts(transform) or any(isinstance(one, ToDtype) for one in known)
         elif isinstance(transform, Transform):
             raise _late(transform, [*native, *rest])
         else:
             rest.append(transform)
-    return Chain(tuple(native), tuple(rest))
+    return Chain(tuple(native), tuple(rest), converted)
 
 
 def _flatten(transforms: AnyTransform | Iterable[AnyTransform] | None) -> Iterable[AnyTransform]:

@@ -12,6 +12,7 @@ from PIL import Image
 import penstock
 from penstock import Loader
 from penstock.build import build
+from penstock.errors import PenstockError
 from penstock.transforms import (
     CenterCrop,
     Normalize,
@@ -63,7 +64,7 @@ def test_an_error_of_such_a_function_arrives(folder: Path) -> None:
         raise RuntimeError("not today")
 
     loader = Loader(folder, batch_size=10, transform=[CenterCrop(8), fail])
-    with loader, pytest.raises(RuntimeError, match="not today"):
+    with loader, pytest.raises(PenstockError, match="fail failed: RuntimeError: not today"):
         next(iter(loader))
 
 

@@ -1,0 +1,72 @@
+"""The part of a chain that is no native code, made ready: what it takes part in is known, and refused where wrong."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from penstock.functions.forms import Arrays, Forms
+from penstock.functions.keywords import check_keywords
+from penstock.functions.sample import SampleFunctions
+from penstock.load.columns import Boxes, Lists
+from penstock.load.failures import FailureLog
+from penstock.load.options import check_count
+from penstock.load.python_stage import PythonStage, choose_place
+from penstock.load.samples import Samples
+from penstock.transforms import Chain
+from penstock.transforms.functions import Takes, is_of_torchvision, refuse_partial, takes
+
+POINT_NAMES = ("keypoints", "points")
+"""Columns of these names, or whose names end in `_keypoints` or `_points`, hold x and y in pixels of the image."""
+TENSORS = "penstock.torch.python_transforms"
+JOINT = (Takes.TENSORS, Takes.SAMPLE, Takes.KEYWORDS)
+
+Function = Callable[[Any], Any]
+
+
+def open_stage(
+    chain: Chain,
+    roles: dict[str, str],
+    forms: Forms,
+    layout: str,
+    python_workers: int | None,
+    threads: int,
+    log: FailureLog,
+) -> PythonStage | None:
+    """The stage for what of a chain runs in Python, if anything does. Refuses functions that would part a sample."""
+    if python_workers is not None:
+        check_count("python_workers", python_workers, 0)
+    if not chain.rest:
+        return None
+    refuse_partial(chain.rest, [name for name, role in roles.items() if role != "list"])
+    joint = [function for function in chain.rest if takes(function) in JOINT]
+    for function in joint:
+        if takes(function) is Takes.KEYWORDS:
+            check_keywords(function, roles)
+    moved = roles if joint else {}
+    functions = SampleFunctions(chain.rest, moved, forms, layout, converted=chain.converted)
+    return PythonStage(functions, choose_place(functions, chain.rest, python_workers, threads), log)
+
+
+def roles_of(samples: Samples, delivered: Sequence[str] | None) -> dict[str, str]:
+    """What fields beside the image are, of those that are delivered: images, masks, boxes, points, lists of numbers."""
+    roles: dict[str, str] = {}
+    for name in samples.image_fields[1:]:
+        roles[name] = "mask" if name in samples.masks else "image"
+    for name, column in samples.lists.items():
+        if isinstance(column, Boxes):
+            roles[name] = "boxes"
+        elif isinstance(column, Lists):
+            is_point = name in POINT_NAMES or name.endswith(("_keypoints", "_points"))
+            roles[name] = "points" if is_point and column.values.shape[1:] == (2,) else "list"
+    return roles if delivered is None else {name: role for name, role in roles.items() if name in delivered}
+
+
+def forms_of(functions: Sequence[Function]) -> Forms:
+    """Forms of a loader that gives arrays: tensors are for torchvision's objects alone."""
+    if any(takes(function) is Takes.TENSORS or is_of_torchvision(function) for function in functions):
+        # By name: this folder knows no torch, and there are no such objects without it.
+        found: Forms = importlib.import_module(TENSORS).Tensors(own_arrays=True)
+        return found
+    return Arrays()
