@@ -6,6 +6,7 @@ move masks, boxes and points. The random numbers that it draws are a function of
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -98,6 +99,14 @@ class SampleFunctions:
 
     def __call__(self, sample: Mapping[str, Value], drawing: Drawing, id: int) -> dict[str, Value]:  # noqa: A002
         """The fields of one sample as the functions leave them; FunctionError if one of them fails."""
+        if "torch" in sys.modules:
+            return self._applied(sample, drawing, id)
+        kept = {name: value.copy() for name, value in sample.items()}
+        found = self._applied(sample, drawing, id)
+        # Who imported torch just now has drawn from a generator that was not seeded.
+        return self._applied(kept, drawing, id) if "torch" in sys.modules else found
+
+    def _applied(self, sample: Mapping[str, Value], drawing: Drawing, id: int) -> dict[str, Value]:  # noqa: A002
         number = seed_for(drawing.seed, drawing.epoch, id)
         seed_everything(number)
         pixels = sample["image"]

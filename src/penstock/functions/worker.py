@@ -6,7 +6,6 @@ that started it exists here.
 
 from __future__ import annotations
 
-import importlib
 import os
 import pickle
 import select
@@ -79,8 +78,6 @@ def _prepare(setting: dict[str, Any]) -> tuple[SampleFunctions | None, dict[str,
             from multiprocessing import spawn
 
             spawn.prepare(setting["main"])
-        for name in setting["modules"]:
-            importlib.import_module(name)
         functions = pickle.loads(setting["functions"])  # written by the process that started this one
         _one_thread_each()
     except Exception as error:

@@ -91,7 +91,6 @@ class Workers:
         setting = pack(
             {
                 "main": _main_setting() if b"__main__" in self._pickled else None,
-                "modules": [name for name in ("torch",) if name in sys.modules],
                 "functions": self._pickled,
             }
         )[0]

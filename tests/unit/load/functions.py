@@ -33,6 +33,14 @@ def die(image: Pixels) -> Pixels:
     os._exit(7)
 
 
+def late_torch(image: Pixels) -> Pixels:
+    """Draws from torch, which nobody has imported before."""
+    import torch
+
+    image[...] = 0
+    return np.asarray(image + torch.rand(image.shape).numpy())
+
+
 class FailsFor:
     """Fails for some images, told by the sum of their first pixel."""
 

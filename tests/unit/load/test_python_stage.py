@@ -147,6 +147,18 @@ def test_who_waits_for_python_is_told_so(folder: Path) -> None:
     assert stats["stages"]["consumer"]["wait_seconds"] >= stats["stages"]["python"]["wait_seconds"]
 
 
+@pytest.mark.long
+def test_torch_is_seeded_even_if_a_function_imports_it(folder: Path) -> None:
+    code = (
+        "import sys; from penstock import Loader; from tests.unit.load.functions import late_torch\n"
+        "with Loader(sys.argv[1], batch_size=4, seed=1, subset=slice(4), shuffle=False, "
+        "transform=[late_torch], python_workers=0) as loader:\n"
+        "    one, two = next(iter(loader)), (loader.set_epoch(0), next(iter(loader)))[1]\n"
+        "sys.exit(int((one['image'] != two['image']).any()))"
+    )
+    assert subprocess.run([sys.executable, "-c", code, folder], timeout=120).returncode == 0
+
+
 def test_a_native_chain_has_no_such_stage(folder: Path) -> None:
     with Loader(folder, batch_size=10, transform=[CenterCrop(8)], python_workers=2) as loader:
         list(loader)
@@ -193,7 +205,7 @@ def test_batches_before_the_error_still_come(folder: Path, workers: int) -> None
             next(batches)
 
 
-@pytest.mark.parametrize("workers", [0, 1])
+@pytest.mark.parametrize("workers", [0, pytest.param(1, marks=pytest.mark.long)])
 @pytest.mark.parametrize("policy", ["skip", "replace"])
 def test_policies_hold_for_functions(folder: Path, workers: int, policy: str) -> None:
     values = corners(folder)
@@ -293,6 +305,7 @@ def test_a_loader_that_is_dropped_takes_its_workers_along(folder: Path) -> None:
     assert all(map(ended, pids))
 
 
+@pytest.mark.long
 def test_an_epoch_that_is_left_leaves_nothing_behind(folder: Path, expected: dict[int, npt.NDArray[Any]]) -> None:
     with Loader(folder, batch_size=4, seed=4, transform=CHAIN, python_workers=2) as loader:
         for _ in loader:
@@ -301,6 +314,7 @@ def test_an_epoch_that_is_left_leaves_nothing_behind(folder: Path, expected: dic
         assert_equal(images_of(list(loader)), expected)
 
 
+@pytest.mark.long
 def test_handed_out_batches_outlive_the_loader(folder: Path, expected: dict[int, npt.NDArray[Any]]) -> None:
     with Loader(folder, batch_size=8, seed=4, transform=CHAIN, python_workers=2) as loader:
         batches = list(loader)
@@ -331,6 +345,7 @@ def script(tmp_path: Path, guard: str, workers: str, wait: str = "pass") -> Path
     return path
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("workers", ["1", "None"])
 def test_functions_of_a_script_with_a_guard_go_to_workers(folder: Path, tmp_path: Path, workers: str) -> None:
     path = script(tmp_path, 'if __name__ == "__main__":', workers)
@@ -338,6 +353,7 @@ def test_functions_of_a_script_with_a_guard_go_to_workers(folder: Path, tmp_path
     assert done.stdout == "5\n", done.stderr
 
 
+@pytest.mark.long
 def test_a_script_without_a_guard_is_told_to_have_one(folder: Path, tmp_path: Path) -> None:
     path = script(tmp_path, "if True:", "1")
     done = subprocess.run([sys.executable, path, folder], capture_output=True, text=True, timeout=120)
@@ -345,6 +361,7 @@ def test_a_script_without_a_guard_is_told_to_have_one(folder: Path, tmp_path: Pa
     assert "__main__" in done.stderr
 
 
+@pytest.mark.long
 def test_ctrl_c_ends_program_and_workers_in_silence(folder: Path, tmp_path: Path) -> None:
     wait = "print(*loader._stage.pids, flush=True); import signal; signal.pause()"
     path = script(tmp_path, 'if __name__ == "__main__":', "2", wait)
