@@ -7,6 +7,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -88,13 +89,30 @@ Slot slot_of(const AnyArray& out, const std::string& layout_name) {
             layout};
 }
 
+// Working memory from the last call to the next. One is kept for the process: with a thread's own, the C library would
+// end the process if it found no memory to register it.
+class LentScratch {
+  public:
+    LentScratch() : scratch_(spare_.exchange(nullptr)) {
+        if (scratch_ == nullptr) scratch_ = new TransformScratch;
+    }
+    ~LentScratch() { delete spare_.exchange(scratch_); }
+    LentScratch(const LentScratch&) = delete;
+    LentScratch& operator=(const LentScratch&) = delete;
+    [[nodiscard]] TransformScratch& get() const noexcept { return *scratch_; }
+
+  private:
+    static inline std::atomic<TransformScratch*> spare_{nullptr};
+    TransformScratch* scratch_;
+};
+
 void apply(const TransformProgram& program, nb::handle pixels, const Draw& draw, const AnyArray& out,
            const std::string& layout, std::uint32_t scale) {
     const BorrowedPixels borrowed(pixels, false);
     const Slot slot = slot_of(out, layout);
     const nb::gil_scoped_release unlocked;
-    thread_local TransformScratch scratch;
-    program.apply(borrowed.view(), draw, slot, scratch, scale);
+    const LentScratch scratch;
+    program.apply(borrowed.view(), draw, slot, scratch.get(), scale);
 }
 
 nb::tuple tuple_of(const Rect& rect) { return nb::make_tuple(rect.y, rect.x, rect.height, rect.width); }

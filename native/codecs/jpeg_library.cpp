@@ -204,7 +204,7 @@ boolean Compressor::grow_output(j_compress_ptr object) {
     bool grown = true;
     try {
         output.resize(used == 0 ? kFirstOutputBytes : 2 * used);
-    } catch (const Error&) {
+    } catch (...) {
         grown = false;  // told to libjpeg below: an exception must not pass through its frames
     }
     if (!grown) ERREXIT1(object, JERR_OUT_OF_MEMORY, 0);

@@ -63,7 +63,6 @@ struct ScanLimit {
 class Decompressor {
   public:
     explicit Decompressor(ByteView data);
-    ~Decompressor() { jpeg_destroy_decompress(&info_); }
     Decompressor(const Decompressor&) = delete;
     Decompressor& operator=(const Decompressor&) = delete;
 
@@ -85,19 +84,26 @@ class Decompressor {
     void check_complete() const;
 
   private:
+    // Goes even if the constructor fails after libjpeg took memory.
+    struct Info : jpeg_decompress_struct {
+        Info() : jpeg_decompress_struct{} {}
+        ~Info() { jpeg_destroy_decompress(this); }
+        Info(const Info&) = delete;
+        Info& operator=(const Info&) = delete;
+    };
+
     [[noreturn]] void fail() const;
 
-    jpeg_decompress_struct info_{};
     ErrorManager errors_{};
     MemorySource source_{};
     ScanLimit scan_limit_{};
+    Info info_;
 };
 
 /// A compressor that writes into a growing buffer.
 class Compressor {
   public:
     Compressor();
-    ~Compressor() { jpeg_destroy_compress(&info_); }
     Compressor(const Compressor&) = delete;
     Compressor& operator=(const Compressor&) = delete;
 
@@ -112,6 +118,13 @@ class Compressor {
     [[nodiscard]] ByteBuffer take() { return std::move(output_); }
 
   private:
+    // As a decompressor's.
+    struct Info : jpeg_compress_struct {
+        Info() : jpeg_compress_struct{} {}
+        ~Info() { jpeg_destroy_compress(this); }
+        Info(const Info&) = delete;
+        Info& operator=(const Info&) = delete;
+    };
     struct Destination {
         jpeg_destination_mgr base;  // first: libjpeg hands a pointer to it back
         ByteBuffer* output;
@@ -122,10 +135,10 @@ class Compressor {
     static void end_output(j_compress_ptr object);
     [[noreturn]] void fail() const;
 
-    jpeg_compress_struct info_{};
     ErrorManager errors_{};
     Destination destination_{};
     ByteBuffer output_;
+    Info info_;
 };
 
 }  // namespace penstock::jpeg

@@ -112,8 +112,9 @@ void read_metadata(ByteView file, Metadata& metadata) {
         for (Segment segment = walk.next(); segment.marker != kSos && segment.marker != kEoi; segment = walk.next()) {
             add_segment(segment, profile, metadata);
         }
-    } catch (const Error&) {
-        // Whoever decodes it will say what is wrong with it.
+    } catch (const Error& error) {
+        if (error.code() == ErrorCode::out_of_memory) throw;
+        // Else whoever decodes it will say what is wrong with it.
     }
     profile.finish(metadata);
 }

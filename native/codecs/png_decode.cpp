@@ -83,13 +83,14 @@ struct FreeDecompressor {
     }
 };
 
-libdeflate_decompressor& decompressor_of_this_thread() {
-    thread_local std::unique_ptr<libdeflate_decompressor, FreeDecompressor> decompressor(
-        libdeflate_alloc_decompressor());
-    if (decompressor == nullptr) {
-        throw Error(ErrorCode::out_of_memory, "could not allocate a decompressor", "memory", "free memory");
-    }
-    return *decompressor;
+using Decompressor = std::unique_ptr<libdeflate_decompressor, FreeDecompressor>;
+
+// One for each image: a thread's own would have to be registered with the C library, which ends the process if it finds
+// no memory for that.
+Decompressor new_decompressor() {
+    Decompressor decompressor(libdeflate_alloc_decompressor());
+    if (decompressor != nullptr) return decompressor;
+    throw Error(ErrorCode::out_of_memory, "could not allocate a decompressor", "memory", "free memory");
 }
 
 void check_promised_size(std::size_t compressed, std::size_t inflated) {
@@ -101,8 +102,9 @@ void check_promised_size(std::size_t compressed, std::size_t inflated) {
 }
 
 void inflate(ByteView stream, Byte* out, std::size_t size) {
+    const Decompressor decompressor = new_decompressor();
     const libdeflate_result result =
-        libdeflate_zlib_decompress(&decompressor_of_this_thread(), stream.data(), stream.size(), out, size, nullptr);
+        libdeflate_zlib_decompress(decompressor.get(), stream.data(), stream.size(), out, size, nullptr);
     const char* what = nullptr;
     switch (result) {
         case LIBDEFLATE_SUCCESS: return;

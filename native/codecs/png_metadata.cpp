@@ -7,6 +7,7 @@
 #include <optional>
 #include <string_view>
 
+#include "base/error.h"
 #include "codecs/metadata_parts.h"
 #include "codecs/png_chunks.h"
 
@@ -39,7 +40,9 @@ class Inflater {
     // What a zlib stream holds; nothing if it is damaged or longer than `room`, or if the file has cost enough.
     [[nodiscard]] std::optional<std::string> inflate(ByteView stream, std::size_t room) {
         if (decompressor_ == nullptr) decompressor_.reset(libdeflate_alloc_decompressor());
-        if (decompressor_ == nullptr) return std::nullopt;
+        if (decompressor_ == nullptr) {
+            throw Error(ErrorCode::out_of_memory, "could not allocate a decompressor", "memory", "free memory");
+        }
         for (std::size_t size = std::max<std::size_t>(4 * stream.size(), 4096);; size *= 4) {
             const std::size_t limit = std::min({size, room, allowance_});
             std::string out(limit, '\0');

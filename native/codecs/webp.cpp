@@ -29,6 +29,7 @@ constexpr std::uint32_t kFilterRows = 8;  // the strongest loop filter looks thi
                         "webp data of " + std::to_string(data.size()) + " bytes ends before the image does",
                         at_byte("webp", data.size()), "the file is cut off: restore it from its source");
         case VP8_STATUS_OUT_OF_MEMORY:
+        case VP8_STATUS_USER_ABORT:  // nobody aborts: it had no memory for its rows
             throw Error(ErrorCode::out_of_memory, "libwebp could not allocate its working memory", "memory",
                         "lower max_pixels, or free memory");
         case VP8_STATUS_UNSUPPORTED_FEATURE:
@@ -98,7 +99,9 @@ void decode_window(ByteView data, const ImageInfo& info, const DecodeOptions& wi
         options.crop_width = static_cast<int>(window.width);
         options.crop_height = static_cast<int>(window.height);
     }
-    const VP8StatusCode status = WebPDecode(data.data(), data.size(), &config);
+    VP8StatusCode status = WebPDecode(data.data(), data.size(), &config);
+    // Inside of an alpha plane or a Huffman table, it calls want of memory damage, too; a second try tells them apart.
+    if (status == VP8_STATUS_BITSTREAM_ERROR) status = WebPDecode(data.data(), data.size(), &config);
     WebPFreeDecBuffer(&config.output);
     if (status != VP8_STATUS_OK) throw_status(status, data);
     // libwebp reads the header again, and checks that the image fits the output; a smaller one would leave it
@@ -153,19 +156,26 @@ WebPConfig config_for(const Parameters& parameters) {
     return config;
 }
 
+// Where libwebp writes; it does not always report that writing failed.
+struct Output {
+    ByteBuffer bytes;
+    bool is_out_of_memory = false;
+};
+
 int append_output(const std::uint8_t* bytes, std::size_t size, const WebPPicture* picture) {
+    auto* output = static_cast<Output*>(picture->custom_ptr);
     try {
-        static_cast<ByteBuffer*>(picture->custom_ptr)->append(bytes, size);
-        return 1;
-    } catch (const Error&) {
-        return 0;  // libwebp reports it as VP8_ENC_ERROR_BAD_WRITE
+        output->bytes.append(bytes, size);
+    } catch (...) {
+        output->is_out_of_memory = true;
     }
+    return output->is_out_of_memory ? 0 : 1;
 }
 
 // A WebPPicture that frees what libwebp hangs on it.
 class Picture {
   public:
-    Picture(ConstImageView pixels, bool argb, ByteBuffer& out) {
+    Picture(ConstImageView pixels, bool argb, Output& out) : output_(out) {
         if (WebPPictureInit(&picture_) == 0) throw_error(VP8_ENC_ERROR_INVALID_CONFIGURATION);
         picture_.use_argb = argb ? 1 : 0;
         picture_.width = static_cast<int>(pixels.shape.width);
@@ -183,7 +193,9 @@ class Picture {
     Picture& operator=(const Picture&) = delete;
 
     void encode(const WebPConfig& config) {
-        if (WebPEncode(&config, &picture_) == 0) throw_error(picture_.error_code);
+        const bool is_done = WebPEncode(&config, &picture_) != 0;
+        if (output_.is_out_of_memory) throw_error(VP8_ENC_ERROR_BAD_WRITE);
+        if (!is_done) throw_error(picture_.error_code);
     }
 
   private:
@@ -201,6 +213,7 @@ class Picture {
                     "pixels", "choose png or raw");
     }
 
+    Output& output_;
     WebPPicture picture_{};
 };
 
@@ -269,13 +282,14 @@ class WebpCodec final : public Codec {
     ByteBuffer encode(ConstImageView pixels, const Parameters& parameters) const override {
         refuse_pixels(pixels.shape);
         const WebPConfig config = config_for(parameters);
-        ByteBuffer out;
-        Picture(pixels, config.lossless != 0, out).encode(config);
+        Output output;
+        Picture(pixels, config.lossless != 0, output).encode(config);
+        ByteBuffer& out = output.bytes;
         // libwebp drops an alpha channel that is opaque everywhere; a decode has to give back as many channels.
         if (pixels.shape.channels == 4 && inspect(out.view()).shape.channels == 3) {
             webp::add_opaque_alpha(out, pixels.shape.width, pixels.shape.height);
         }
-        return out;
+        return std::move(out);
     }
 };
 

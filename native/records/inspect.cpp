@@ -22,12 +22,14 @@ Header read_header(const SourceFiles& files, const Place& place) {
         try {
             return header_of(files.read_head(place, kHeadBytes).view());
         } catch (const Error& error) {
+            if (error.code() == ErrorCode::out_of_memory) throw;
             if (error.code() != ErrorCode::truncated) return {};
         }
     }
     try {
         return header_of(files.read(place).view());
-    } catch (const Error&) {
+    } catch (const Error& error) {
+        if (error.code() == ErrorCode::out_of_memory) throw;
         return {};
     }
 }
