@@ -24,6 +24,7 @@ ROUND_TRIP = "tests/story/test_round_trip.py"
 WHEEL = "tests/story/test_wheel.py"
 FRAMEWORKS = "tests/story/test_frameworks.py"
 DISK_FAULTS = "tests/stress/test_disk_faults.py"
+ALLOCATIONS = "tests/stress/test_native_allocations.py"
 FUZZ = "tests/hostile/test_fuzz.py"
 FUZZ_ONE = FUZZ + "::test_a_minute_of_fuzzing_finds_nothing[{codec}]"
 
@@ -45,6 +46,7 @@ RULES = (
         ("native/CMakeLists.txt", "native/base/*", "native/*_neon*", "native/codecs/weir*", "scripts/arm64.py"),
         (ARM64,),
     ),
+    Rule(("native/base/*", "native/records/*", "native/storage/*", "tests/native/*"), (ALLOCATIONS,)),
     Rule(("native/engine/*", "src/penstock/load/*"), ("tests/stress", "tests/unit/engine", "tests/unit/load")),
     Rule(("src/penstock/order/*",), ("tests/stress/test_promises.py", "tests/unit/load")),
     Rule(
