@@ -15,6 +15,8 @@ from penstock.records.manifest import FILE_NAME
 from penstock.types import OnProgress, no_progress
 
 PLAIN = "folder"
+LOSSLESS = ("cityscapes", "masks")
+"""Kinds whose images are mostly PNGs, which a command that we propose must not make lossy."""
 
 
 def open_samples(
@@ -51,11 +53,12 @@ def refuse_other_sources(place: Path) -> None:
             code=100,
         )
     output = place.with_suffix(".pen").name
-    command = shlex.join(["penstock", "build", str(place), output, "--format", "jpeg"])
+    format = "weir:fast" if found.kind in LOSSLESS else "jpeg"
+    command = shlex.join(["penstock", "build", str(place), output, "--format", format])
     raise SourceError(
         f"this is no plain folder of images: it was recognised as '{found.kind}' by {LOOKED_FOR[found.kind]}",
         where=str(place),
-        fix=f"build a dataset and load that: `{command}` (lossless: --format weir:fast); or name the folder "
-        "that holds nothing but images",
+        fix=f"build a dataset and load that: `{command}` (jpeg keeps JPEGs as they are; weir:fast is lossless); or name "
+        "the folder that holds nothing but images",
         code=606,
     )

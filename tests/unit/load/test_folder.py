@@ -170,7 +170,8 @@ def test_a_source_for_build_is_refused_with_the_command_that_builds_it(tmp_path:
     with pytest.raises(SourceError, match=f"recognised as '{kind}'") as caught:
         Loader(root)
 
-    assert f"`penstock build '{root}' 'my data.pen' --format jpeg`" in caught.value.fix
+    format = "weir:fast" if kind in ("cityscapes", "masks") else "jpeg"
+    assert f"`penstock build '{root}' 'my data.pen' --format {format}`" in caught.value.fix
 
 
 def test_a_tree_of_coco_is_refused_by_name(tmp_path: Path) -> None:
