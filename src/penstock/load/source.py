@@ -58,7 +58,7 @@ def refuse_other_sources(place: Path) -> None:
     raise SourceError(
         f"this is no plain folder of images: it was recognised as '{found.kind}' by {LOOKED_FOR[found.kind]}",
         where=str(place),
-        fix=f"build a dataset and load that: `{command}` (jpeg keeps JPEGs as they are; weir:fast is lossless); or name "
-        "the folder that holds nothing but images",
+        fix=f"build a dataset and load that: `{command}` (jpeg keeps JPEGs as they are; weir:fast is lossless); or "
+        "name the folder that holds nothing but images",
         code=606,
     )
