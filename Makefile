@@ -7,6 +7,7 @@ BASE ?=
 PYTEST_ARGS ?=
 SECONDS ?= 60
 CODECS ?=
+SANITIZER ?= address
 BENCH_ARGS ?=
 
 SETUP := @$(PYTHON) -m scripts.setup --venv $(VENV)
@@ -69,9 +70,9 @@ stubs:           ## write src/penstock/_native.pyi from the extension
 	$(SETUP) package
 	@$(RUN) -m nanobind.stubgen -q -m penstock._native -o src/penstock/_native.pyi
 
-fuzz:            ## each target for SECONDS=60 under sanitizers (CODECS="png weir_tile" for some)
+fuzz:            ## each target for SECONDS=60, JOBS at a time (CODECS="png tar" for some, SANITIZER=memory)
 	$(SETUP) test fuzz package
-	@$(RUN) -m fuzz.run --seconds $(SECONDS) $(CODECS)
+	@$(RUN) -m fuzz.run --seconds $(SECONDS) --jobs $(JOBS) --sanitizer $(SANITIZER) $(CODECS)
 
 bench:           ## every benchmark of bench/, or one: NAME=png_decode
 	$(SETUP) torch test vision bench package

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import io
+import json
+import tarfile
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,14 +13,21 @@ from pathlib import Path
 import numpy as np
 import tifffile
 from PIL import Image
+from PIL.PngImagePlugin import PngInfo
 
 import penstock
+from fuzz.packed import pack
+from fuzz.pcr_files import index_of, record_of
+from penstock.build import build
 from penstock.codecs import find
 from penstock.codecs.pjpeg import scan_ends
+from penstock.plan import Goals, make_plan, write_plan
+from penstock.profile import write_profile
 from penstock.testing.codec import capabilities_of, sample_image
 from penstock.types import Pixels
 from tests.jpeg_samplings import all_samplings, noise_jpeg
 from tests.unit.codecs.test_suite import FORMATS
+from tests.unit.plan.conftest import make_profile
 from tests.weir_files import encode_split
 
 SHAPES = ((1, 1), (9, 13), (20, 17))
@@ -176,8 +186,97 @@ def part_seeds_of(pixels: Pixels, profile: str) -> Iterator[Seed]:
             yield Seed(target, f"{label}-{filling}", head + pixels.tobytes()[:120])
 
 
+def metadata_seeds() -> Iterator[Seed]:
+    """Files with metadata of every kind, and a block as a dataset stores it."""
+    colour = Image.fromarray(sample_image(5, 7, 3, "uint8"))
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    texts = PngInfo()
+    texts.add_text("Title", "plain")
+    texts.add_text("Comment", "compressed" * 9, zip=True)
+    texts.add_itxt("XML:com.adobe.xmp", "<x/>")
+    texts.add(b"gAMA", (45455).to_bytes(4, "big"))
+    texts.add(b"sRGB", b"\0")
+    known: dict[str, object] = {"exif": exif, "icc_profile": b"profile" * 20, "dpi": (72, 72)}
+    cases: list[tuple[str, str, dict[str, object]]] = [
+        ("png", "all", {**known, "pnginfo": texts}),
+        ("jpeg", "all", {**known, "comment": b"a comment", "xmp": b"<x/>"}),
+        ("webp", "all", {**known, "xmp": b"<x/>"}),
+    ]
+    for kind, name, options in cases:
+        file = io.BytesIO()
+        colour.save(file, kind, **options)
+        yield Seed("metadata", f"{kind}-{name}", file.getvalue())
+    yield Seed("metadata", "block", METADATA)
+    weir = replace(encode_split(sample_image(5, 7, 3, "uint8"), "fast"), metadata=METADATA)
+    yield Seed("metadata", "weir-all", weir.data())
+
+
+def dataset_seeds() -> Iterator[Seed]:
+    """A tiny dataset in two formats with masks, and one in blocks, as the targets of readers take them."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for number in range(3):
+            pixels = sample_image(6 + number, 9, 3, "uint8", seed=number)
+            mask: Pixels = np.ascontiguousarray(pixels[..., 0]).astype(np.uint8)
+            for kind, image in (("images", pixels), ("masks", mask)):
+                (folder / "source" / kind).mkdir(parents=True, exist_ok=True)
+                (folder / "source" / kind / f"{number}.png").write_bytes(penstock.encode(image, "png"))
+            (folder / "jpegs" / "a").mkdir(parents=True, exist_ok=True)
+            (folder / "jpegs" / "a" / f"{number}.jpg").write_bytes(penstock.encode(pixels, "jpeg:q=40"))
+        mixed = build(folder / "source", folder / "mixed.pen", mix="weir:fast=0.6,raw=0.4", durable=False).path
+        blocks = build(folder / "jpegs", folder / "blocks.pen", mix="pjpeg=1", durable=False).path
+        for label, path in (("mixed", mixed), ("blocks", blocks)):
+            manifest = json.loads((path / "manifest.json").read_bytes())
+            del manifest["checksum"]
+            yield Seed("manifest", label, json.dumps(manifest, separators=(",", ":")).encode())
+            yield Seed("index", label, pack(path, with_shards=False))
+            yield Seed("dataset", label, pack(path, with_shards=True))
+
+
+def document_seeds() -> Iterator[Seed]:
+    """A profile, the plan that is made from it, and a plan of rules."""
+    formats = {"png": (1.0, 20.0), "raw": (3.0, 0.5)}
+    profile = make_profile(formats, source="png", disk=1e9, spread=0.3, num_images=3)
+    plan = write_plan(make_plan(profile, Goals(memory_bytes=0)))
+    for name, document in (("profile", write_profile(profile)), ("plan", plan)):
+        yield Seed("documents", name, json.dumps(json.loads(document), separators=(",", ":")).encode())
+    rules = [
+        {"where": [{"feature": "pixels", "below": 4096}, {"feature": "codec", "is": "png"}], "mix": {"png": 1}},
+        {"mix": {"weir:fast": 0.5, "jpeg": 0.5}},
+    ]
+    members = {"kind": "penstock plan", "version": 1, "seed": 3, "rules": rules, "fields": {"mask": "png"}}
+    yield Seed("documents", "rules", json.dumps(members, separators=(",", ":")).encode())
+
+
+def source_seeds() -> Iterator[Seed]:
+    """Tars of the three kinds that are read, and records of PCR."""
+    image = penstock.encode(sample_image(3, 4, 3, "uint8"), "png")
+    members = {
+        "a.png": image,
+        "a.cls": b"3",
+        "a.json": b'{"x": [1, 2.5]}',
+        "a.seg.png": image,
+        "b/" * 60 + "b.png": image,
+    }
+    for label, kind in (("ustar", tarfile.USTAR_FORMAT), ("gnu", tarfile.GNU_FORMAT), ("pax", tarfile.PAX_FORMAT)):
+        file = io.BytesIO()
+        with tarfile.open(fileobj=file, mode="w", format=kind) as tar:
+            for name, data in members.items():
+                entry = tarfile.TarInfo(name if kind != tarfile.PAX_FORMAT else name.replace("a.", "ä."))
+                entry.size = len(data)
+                tar.addfile(entry, io.BytesIO(data))
+        yield Seed("tar", label, file.getvalue()[: -(-file.tell() // 512) * 512].rstrip(b"\0") + bytes(1536))
+    record = record_of([3, 7], [[b"\xff\xd8one", b"\xff\xd8two"], [b"1", b""]])
+    packed = b"".join(len(part).to_bytes(2, "little") + part for part in record)
+    yield Seed("pcr", "record", bytes([len(record)]) + packed)
+    yield Seed("pcr", "index", b"\0" + index_of("a.pcr", [len(part) for part in record]))
+
+
 def write_seeds(folder: Path) -> None:
     """Write every seed as TARGET/NAME below `folder`."""
-    for seed in (*all_seeds(), *part_seeds()):
+    jpegs = [replace(seed, codec="transcode") for seed in all_seeds() if seed.codec in ("jpeg", "pjpeg")]
+    readers = (*metadata_seeds(), *dataset_seeds(), *document_seeds(), *source_seeds())
+    for seed in (*all_seeds(), *part_seeds(), *jpegs, *readers):
         (folder / seed.codec).mkdir(parents=True, exist_ok=True)
         (folder / seed.codec / seed.name).write_bytes(seed.data)

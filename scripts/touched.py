@@ -39,8 +39,21 @@ class Rule:
 
 RULES = (
     Rule(("native/base/*", "native/codecs/co*", "native/codecs/decode*", "fuzz/*"), (FUZZ,)),
-    Rule(("native/codecs/jpeg*",), (FUZZ_ONE.format(codec="pjpeg"),)),
     Rule(("native/codecs/co*", "native/codecs/decode*", "tests/native/codecs*"), ("tests/unit/codecs/test_native.py",)),
+    Rule(("native/codecs/jpeg*",), (FUZZ_ONE.format(codec="pjpeg"), FUZZ_ONE.format(codec="transcode"))),
+    Rule(("native/codecs/*metadata*", "native/codecs/*embed*"), (FUZZ_ONE.format(codec="metadata"),)),
+    Rule(
+        ("src/penstock/documents.py", "src/penstock/plan/*", "src/penstock/profile/values.py"),
+        (FUZZ_ONE.format(codec="documents"),),
+    ),
+    Rule(
+        ("src/penstock/records/*", "native/engine/*", "src/penstock/load/*"),
+        tuple(FUZZ_ONE.format(codec=target) for target in ("dataset", "index", "manifest")),
+    ),
+    Rule(
+        ("src/penstock/sources/*",),
+        tuple(FUZZ_ONE.format(codec=target) for target in ("pcr", "tar")),
+    ),
     Rule(("native/*", "src/penstock/codecs/*"), ("tests/parity",)),
     Rule(
         ("native/CMakeLists.txt", "native/base/*", "native/*_neon*", "native/codecs/weir*", "scripts/arm64.py"),

@@ -56,7 +56,7 @@ class Document:
     def number(self, name: str, default: float | None = None, *, minimum: float = -math.inf) -> float:
         """A member that is a finite number of at least `minimum`."""
         value = self._member(name, default)
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not _is_finite(value):
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not is_finite(value):
             raise self.refusal(f"{name} is {_told(value)}, not a number", name)
         if value < minimum:
             raise self.refusal(f"{name} is {value}, below {minimum}", name)
@@ -133,7 +133,8 @@ def write_document(members: Json) -> bytes:
     return (json.dumps(members, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 
-def _is_finite(value: float) -> bool:
+def is_finite(value: float) -> bool:
+    """Whether a number is finite and small enough for a float."""
     try:
         return math.isfinite(value)
     except OverflowError:  # a whole number beyond the floats

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from pathlib import Path
 
@@ -9,7 +10,8 @@ import numpy as np
 import pytest
 
 import penstock
-from fuzz.run import PARTS
+from fuzz.run import MAX_INPUT_BYTES, MAX_KEPT_BYTES
+from fuzz.targets import PARTS, READERS
 from penstock import _native
 from penstock.codecs import DecodeOptions, find
 from penstock.codecs.table import BUILTIN
@@ -42,7 +44,38 @@ def test_every_kept_input_gives_pixels_or_a_codec_error(codec_name: str) -> None
 def test_the_kept_corpus_is_small(target: str) -> None:
     files = list((CORPUS / target).iterdir())
     assert 0 < len(files) < 60
-    assert max(file.stat().st_size for file in files) <= 10_000
+    sizes = [file.stat().st_size for file in files]
+    assert max(sizes) <= MAX_INPUT_BYTES
+    assert sum(sizes) <= MAX_KEPT_BYTES + 4 * MAX_INPUT_BYTES  # files with a name of their own come on top
+
+
+@pytest.mark.parametrize("target", READERS)
+def test_every_kept_input_of_a_reader_gives_values_or_an_error_of_ours(target: str) -> None:
+    module = importlib.import_module(f"fuzz.python.{target}")
+    for file in sorted((CORPUS / target).iterdir()):
+        module.check_input(file.read_bytes())
+
+
+def test_every_kept_jpeg_is_transcoded_to_its_pixels_or_refused() -> None:
+    for file in sorted((CORPUS / "transcode").iterdir()):
+        data = file.read_bytes()
+        try:
+            expected = find("jpeg").decode(data, DecodeOptions(max_pixels=2**16))
+            coded = _native.transcode_jpeg(data, [("progressive", "true")], 2**16)
+        except penstock.CodecError:
+            continue
+        np.testing.assert_array_equal(penstock.decode(coded), expected)
+
+
+def test_metadata_of_every_kept_input_can_be_stored_and_embedded() -> None:
+    for file in sorted((CORPUS / "metadata").iterdir()):
+        try:
+            block, kept, _ = _native.read_metadata(file.read_bytes())
+        except penstock.CodecError:
+            continue
+        target = penstock.encode(np.zeros((2, 3, 3), np.uint8), "png")
+        embedded, dropped = _native.embed_metadata(target, block)
+        assert sorted([*_native.read_metadata(embedded)[1], *dropped]) == sorted(kept)
 
 
 @pytest.mark.usefixtures("simd_path")

@@ -54,6 +54,14 @@ def test_a_member_of_another_type_is_refused_with_its_place(method: str, name: s
     assert refusal.value.where == where
 
 
+@pytest.mark.parametrize("method", ["integer", "number"])
+@pytest.mark.parametrize("digits", ["1" + 400 * "0", "1e999"])
+def test_a_number_that_no_machine_holds_is_refused(method: str, digits: str) -> None:
+    data = f'{{"kind": "penstock plan", "version": 1, "n": {digits}}}'.encode()
+    with pytest.raises(ArgumentError, match="n is "):
+        getattr(read_document(data, kind="penstock plan", version=1), method)("n")
+
+
 def test_written_documents_are_read_back() -> None:
     data = write_document({"kind": "penstock plan", "version": 1, "n": 3})
     assert read_document(data, kind="penstock plan", version=1).integer("n") == 3

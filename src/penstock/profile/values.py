@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from penstock.documents import Document, Json, read_document, write_document
+from penstock.documents import Document, Json, is_finite, read_document, write_document
 from penstock.profile.estimate import Estimate, fit
 from penstock.types import Floats
 
@@ -344,10 +344,9 @@ def _read_format(document: Document, num_images: int) -> FormatCosts:
         values = document.values(name)
         if len(values) != num_images:
             raise document.refusal(f"{name} has {len(values)} numbers for {num_images} images", name)
-        numbers = [math.inf if value is None else value for value in values]
-        if not all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in numbers):
+        if not all(value is None or _is_number(value) for value in values):
             raise document.refusal(f"{name} holds something that is no number", name)
-        return np.array(numbers, float)
+        return np.array([math.inf if value is None else value for value in values], float)
 
     return FormatCosts(
         is_exact=document.flag("is_exact"),
@@ -358,3 +357,7 @@ def _read_format(document: Document, num_images: int) -> FormatCosts:
         psnr=column("psnr"),
         pipeline=_read_figure(document.child("pipeline_seconds")) if "pipeline_seconds" in document else None,
     )
+
+
+def _is_number(value: Json) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and is_finite(value)

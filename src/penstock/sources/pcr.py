@@ -175,7 +175,7 @@ def _metadata(part: memoryview) -> tuple[tuple[int, ...], int]:
         if number == 1:
             labels += integers(value)
         elif number == 3:
-            version = integers(value)[0]
+            version = next(iter(integers(value)), PROTOBUF_GROUPS)
     return tuple(labels), version
 
 
