@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/error.h"
 #include "storage/system_error.h"
 
 namespace penstock {
@@ -21,7 +22,8 @@ constexpr std::uint64_t kUsualAlignment = 4096;
 
 int open_for_reading(const std::string& path, int flags) {
     int descriptor = -1;
-    do descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | flags);
+    // Not blocking: a pipe must be refused, not waited for.
+    do descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags);
     while (descriptor < 0 && errno == EINTR);
     return descriptor;
 }
@@ -51,11 +53,17 @@ DataFile::DataFile(std::string path, Caching caching) : path_(std::move(path)) {
     struct stat status{};
     int problem = ::fstat(descriptor_, &status) == 0 ? 0 : errno;
     if (problem == 0 && S_ISDIR(status.st_mode)) problem = EISDIR;
-    if (problem == 0 && !S_ISREG(status.st_mode)) problem = EINVAL;
     if (problem != 0) {
         ::close(descriptor_);
         throw_storage_error(ErrorCode::open_failed, "open for reading", path_, problem);
     }
+    if (!S_ISREG(status.st_mode)) {
+        ::close(descriptor_);
+        throw Error(ErrorCode::open_failed, "could not open for reading: this is a pipe or a device, not a file", path_,
+                    "put a regular file in its place");
+    }
+    // io_uring takes O_NONBLOCK for a wish to fail rather than wait, with regular files too.
+    (void)::fcntl(descriptor_, F_SETFL, is_direct ? O_DIRECT : 0);
     size_ = static_cast<std::uint64_t>(status.st_size);
     if (is_direct) alignment_ = std::max<std::uint64_t>(direct_alignment(descriptor_), 1);
     if (is_direct && alignment_ == 1) ::fcntl(descriptor_, F_SETFL, 0);

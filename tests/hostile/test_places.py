@@ -204,6 +204,13 @@ def test_a_pipe_a_device_or_a_hole_in_a_dataset_is_an_error_at_once(
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 512 << 10
 
 
+def test_a_loader_does_not_wait_for_a_pipe_in_place_of_a_shard(dataset: Path) -> None:
+    replace_by_pipe(dataset / "shards" / "raw-00000.shard")
+
+    with pytest.raises(PenstockError, match="a pipe or a device"):
+        list(penstock.Loader(dataset, batch_size=2))
+
+
 def test_a_pipe_beside_images_is_not_waited_for(photos: Path, tmp_path: Path) -> None:
     shutil.copytree(photos, tmp_path / "photos")
     os.mkfifo(tmp_path / "photos" / "classes.txt")

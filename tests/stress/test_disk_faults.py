@@ -23,8 +23,6 @@ OLD_MIX = "raw=1"
 SHARD_BYTES = 4096
 """Two shards of each format."""
 
-pytestmark = pytest.mark.xdist_group("disk faults")
-
 
 @dataclass
 class Bench:
