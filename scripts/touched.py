@@ -26,6 +26,7 @@ FRAMEWORKS = "tests/story/test_frameworks.py"
 DISK_FAULTS = "tests/stress/test_disk_faults.py"
 ALLOCATIONS = "tests/stress/test_native_allocations.py"
 FUZZ = "tests/hostile/test_fuzz.py"
+OSS_FUZZ = "tests/hostile/test_oss_fuzz.py"
 FUZZ_ONE = FUZZ + "::test_a_minute_of_fuzzing_finds_nothing[{codec}]"
 
 
@@ -38,6 +39,7 @@ class Rule:
 
 
 RULES = (
+    Rule(("fuzz/CMakeLists.txt", "fuzz/oss-fuzz/*"), (OSS_FUZZ,)),
     Rule(("native/base/*", "native/codecs/co*", "native/codecs/decode*", "fuzz/*"), (FUZZ,)),
     Rule(("native/codecs/co*", "native/codecs/decode*", "tests/native/codecs*"), ("tests/unit/codecs/test_native.py",)),
     Rule(("native/codecs/jpeg*",), (FUZZ_ONE.format(codec="pjpeg"), FUZZ_ONE.format(codec="transcode"))),
@@ -119,7 +121,7 @@ RULES = (
 )
 # A codec's own files call for its own fuzz target alone: a minute instead of all of them.
 # What set-up must add before these can run.
-GROUPS = {ARM64: "arm64", BROWSER: "browser", FRAMEWORKS: "frameworks", FUZZ: "fuzz", WHEEL: "wheel"}
+GROUPS = {ARM64: "arm64", BROWSER: "browser", FRAMEWORKS: "frameworks", FUZZ: "fuzz", OSS_FUZZ: "fuzz", WHEEL: "wheel"}
 
 FUZZ_PARTS = {
     "l3": ("l3_round_trip",),

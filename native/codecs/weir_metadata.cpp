@@ -25,8 +25,11 @@ void read_metadata(ByteView file, Metadata& metadata) {
         std::memcpy(&size, &rest[4], sizeof size);
         if (size > rest.size() - kHeadBytes) return;
         const std::string_view tag(reinterpret_cast<const char*>(rest.data()), 4);
-        if (std::find(kTags.begin(), kTags.end(), tag) != kTags.end()) {
-            metadata.add(tag, rest.subspan(kHeadBytes, size));
+        const ByteView content = rest.subspan(kHeadBytes, size);
+        // A text that is not UTF-8 would be lost in silence by the file that an export puts it into.
+        const bool is_known = std::find(kTags.begin(), kTags.end(), tag) != kTags.end();
+        if (is_known && (tag != "TEXT" || is_utf8(content))) {
+            metadata.add(tag, content);
         } else {
             metadata.drop(tag);
         }
