@@ -34,7 +34,9 @@ def _run(
 @pytest.mark.long
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("part", range(PARTS))
-@pytest.mark.parametrize(("scenario", "mode"), [("build", "once"), ("build", "from_then_on"), ("epochs", "once")])
+@pytest.mark.parametrize(
+    ("scenario", "mode"), [("build", "once"), ("build", "from_then_on"), ("epochs", "once"), ("epochs", "from_then_on")]
+)
 def test_every_allocation_may_fail(scenario: str, mode: str, part: int, tmp_path: Path) -> None:
     step = PARTS * (1 if mode == "once" else STEP_FROM_THEN_ON)
 
@@ -46,7 +48,7 @@ def test_every_allocation_may_fail(scenario: str, mode: str, part: int, tmp_path
     allocations, points, reached, errors = map(int, found.groups())
     assert allocations >= NUM_POINTS
     assert reached >= points * 0.98, "threads share the allocations out otherwise in each run, but not by much"
-    assert errors >= reached * 0.7, "a failed allocation is seldom without consequence"
+    assert errors >= reached * 0.5, "a failed allocation is seldom without consequence"
 
 
 @pytest.mark.long
