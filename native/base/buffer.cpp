@@ -1,6 +1,9 @@
 #include "base/buffer.h"
 
+#include <pthread.h>
+
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cstdlib>
 #include <functional>
@@ -49,6 +52,16 @@ void ByteBuffer::resize(std::size_t size) {
     size_ = size;
 }
 
+// Every fork counts, in the child. A thread of the parent may have held a pool's lock then, and will never release it.
+namespace {
+
+std::atomic<unsigned> num_forks{0};
+
+}  // namespace
+
+BufferPool::BufferPool(std::size_t max_idle_bytes)
+    : num_forks_(num_forks.load(std::memory_order_relaxed)), max_idle_bytes_(max_idle_bytes) {}
+
 BufferPool::~BufferPool() {
     for (const Bin& bin : bins_) {
         for (std::uint8_t* block : bin.blocks) std::free(block);
@@ -80,6 +93,7 @@ std::uint8_t* BufferPool::take(std::size_t size) {
 }
 
 void BufferPool::give(std::uint8_t* block, std::size_t size) noexcept {
+    if (num_forks_ != num_forks.load(std::memory_order_relaxed)) return std::free(block);
     const std::size_t capacity = size_class(size);
     try {
         const std::lock_guard lock(mutex_);
@@ -124,9 +138,23 @@ std::size_t BufferPool::idle_bytes() const {
 }
 
 BufferPool& BufferPool::shared() {
-    // Never destroyed: arrays that Python frees at interpreter exit still come back here.
-    static auto* pool = new BufferPool(kSharedIdleBytes);
+    // Never destroyed: arrays that Python frees at interpreter exit still come back here. Whoever forks holds its lock
+    // meanwhile, so that the child finds it whole and can unlock it.
+    static auto* pool = [] {
+        auto* made = new BufferPool(kSharedIdleBytes);
+        (void)::pthread_atfork(&lock_shared, &unlock_shared, &unlock_shared_in_child);
+        return made;
+    }();
     return *pool;
+}
+
+void BufferPool::lock_shared() { shared().mutex_.lock(); }
+
+void BufferPool::unlock_shared() { shared().mutex_.unlock(); }
+
+void BufferPool::unlock_shared_in_child() {
+    shared().num_forks_ = num_forks.fetch_add(1, std::memory_order_relaxed) + 1;
+    shared().mutex_.unlock();
 }
 
 }  // namespace penstock

@@ -49,10 +49,11 @@ class ByteBuffer {
 /// Recycles blocks between decodes. Blocks are 64-byte aligned and readable 64 bytes past their size.
 ///
 /// Safe from many threads. Holds at most `max_idle_bytes` of blocks nobody uses; the rest goes back to the
-/// system.
+/// system. After a fork the child may use `shared()` as before; to every other pool of its parent it can only give
+/// blocks back, which go to the system.
 class BufferPool {
   public:
-    explicit BufferPool(std::size_t max_idle_bytes) : max_idle_bytes_(max_idle_bytes) {}
+    explicit BufferPool(std::size_t max_idle_bytes);
     ~BufferPool();
     BufferPool(const BufferPool&) = delete;
     BufferPool& operator=(const BufferPool&) = delete;
@@ -76,10 +77,14 @@ class BufferPool {
         std::size_t capacity;
         std::vector<std::uint8_t*> blocks;
     };
+    static void lock_shared();
+    static void unlock_shared();
+    static void unlock_shared_in_child();
     /// Frees idle blocks, the largest first, until all blocks and `more` bytes are within the limit. Needs the lock.
     void make_room(std::size_t more) noexcept;
 
     mutable std::mutex mutex_;
+    unsigned num_forks_;  // of the process that uses the pool, before it did
     std::vector<Bin> bins_;
     std::size_t idle_bytes_ = 0;
     std::size_t used_bytes_ = 0;

@@ -1,6 +1,8 @@
 #include "bindings/register.h"
 
 NB_MODULE(_native, module) {
+    // A thread that still waits when the interpreter ends keeps what it holds: no reason to print at every such end.
+    nanobind::set_leak_warnings(false);
     namespace bindings = penstock::bindings;
     bindings::register_errors(module);
     bindings::register_base(module);

@@ -52,6 +52,7 @@ void register_base(nb::module_& module) {
             return RandomKey{seed, index, stream}.block(number);
         },
         nb::arg("seed"), nb::arg("index"), nb::arg("stream"), nb::arg("number"));
+    (void)BufferPool::shared();  // from here on forks are counted
     module.def("pool_idle_bytes", [] { return BufferPool::shared().idle_bytes(); });
 }
 

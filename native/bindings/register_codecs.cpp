@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "bindings/codec_named.h"
 #include "bindings/convert.h"
+#include "bindings/interpreter_lock.h"
 #include "bindings/register.h"
 #include "codecs/decode.h"
 #include "codecs/embed.h"
@@ -76,13 +77,13 @@ DecodeOptions options_of(nb::handle region, std::uint32_t scale, bool palette_in
 nb::object run_decode(const Codec& codec, ByteView data, const DecodeOptions& options, nb::handle out) {
     if (!out.is_none()) {
         const BorrowedPixels target(out, true);
-        const nb::gil_scoped_release unlocked;
+        const Unlocked unlocked;
         const DecodePlan plan = plan_decode(codec, data, options);
         decode_image(codec, data, plan, target.view());
     } else {
         OwnedImage image;
         {
-            const nb::gil_scoped_release unlocked;
+            const Unlocked unlocked;
             const DecodePlan plan = plan_decode(codec, data, options);
             image = OwnedImage(plan.shape, BufferPool::shared());
             decode_image(codec, data, plan, image.view());
@@ -142,7 +143,7 @@ nb::bytes encode(nb::handle object, const std::string& codec_name, ParameterList
     const BorrowedPixels pixels(object, false);
     ByteBuffer encoded;
     {
-        const nb::gil_scoped_release unlocked;
+        const Unlocked unlocked;
         encoded = codec.encode(pixels.view(), Parameters(std::move(parameters)));
     }
     return to_bytes(encoded);
@@ -155,7 +156,7 @@ std::pair<nb::bytes, std::vector<std::string>> embed(nb::handle object, nb::hand
     ByteBuffer file;
     std::vector<std::string> dropped;
     {
-        const nb::gil_scoped_release unlocked;
+        const Unlocked unlocked;
         file = embed_metadata(data.view(), read_metadata_block(block.view()), dropped);
     }
     return {to_bytes(file), std::move(dropped)};
@@ -166,7 +167,7 @@ std::tuple<nb::bytes, std::vector<std::string>, std::vector<std::string>> metada
     const BorrowedBytes data(object);
     Metadata metadata;
     {
-        const nb::gil_scoped_release unlocked;
+        const Unlocked unlocked;
         metadata = read_metadata(data.view());
     }
     return {to_bytes(metadata.block()), metadata.kept(), metadata.dropped()};
@@ -176,7 +177,7 @@ nb::bytes transcode_jpeg(nb::handle object, ParameterList parameters, std::uint6
     const BorrowedBytes data(object);
     ByteBuffer encoded;
     {
-        const nb::gil_scoped_release unlocked;
+        const Unlocked unlocked;
         encoded = jpeg::transcode(data.view(), Parameters(std::move(parameters)), max_pixels);
     }
     return to_bytes(encoded);

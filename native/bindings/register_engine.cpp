@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "bindings/interpreter_lock.h"
 #include "bindings/register.h"
 #include "bindings/wait.h"
 #include "engine/cores.h"
@@ -26,10 +27,8 @@ bool wait(Job& job, double seconds) {
 
 // Calls a Python function on the pool's threads, each with the GIL while it runs Python. The caller keeps the function.
 void call_each(ThreadPool& pool, const nb::callable& function, std::size_t count) {
-    const std::shared_ptr<Job> job = pool.run(count, [called = function.ptr()](std::size_t index) {
-        const nb::gil_scoped_acquire locked;
-        nb::borrow<nb::callable>(called)(index);
-    });
+    const std::shared_ptr<Job> job =
+        pool.run(count, [called = function.ptr()](std::size_t index) { call_from_thread(called, index); });
     finish_or_interrupt(*job);
 }
 
@@ -38,8 +37,8 @@ void call_each(ThreadPool& pool, const nb::callable& function, std::size_t count
 void register_engine(nb::module_& module) {
     module.def("usable_cores", &usable_cores);
     nb::class_<Job>(module, "Job")
-        .def("wait", &wait, nb::arg("seconds"), nb::call_guard<nb::gil_scoped_release>())
-        .def("finish", &Job::finish, nb::call_guard<nb::gil_scoped_release>())
+        .def("wait", &wait, nb::arg("seconds"), nb::call_guard<Unlocked>())
+        .def("finish", &Job::finish, nb::call_guard<Unlocked>())
         .def("cancel", &Job::cancel)
         .def_prop_ro("num_done", &Job::num_done)
         .def_prop_ro("num_tasks", &Job::num_tasks);

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "bindings/codec_named.h"
+#include "bindings/interpreter_lock.h"
 #include "bindings/register.h"
 #include "engine/pipeline.h"
 
@@ -41,14 +42,29 @@ class BorrowedTable {
         const std::span<const std::uint8_t> text = keep(std::optional(std::move(names)));
         table_.files.text = {reinterpret_cast<const char*>(text.data()), text.size()};
         table_.files.ends = keep(std::optional(std::move(name_ends)));
+        const auto& ends = table_.files.ends;
+        require(std::ranges::is_sorted(ends) && (ends.empty() || ends.back() <= text.size()), "names");
         for (const std::string& codec : codecs) table_.codecs.push_back(&codec_named(codec));
     }
 
     void add_field(bool is_mask, OptionalColumn<std::uint32_t> file, OptionalColumn<std::uint64_t> offset,
                    OptionalColumn<std::uint64_t> length, OptionalColumn<std::uint32_t> checksum,
                    OptionalColumn<std::uint8_t> codec) {
-        table_.fields.push_back({is_mask, keep(std::move(file)), keep(std::move(offset)), keep(std::move(length)),
-                                 keep(std::move(checksum)), keep(std::move(codec))});
+        const FieldColumns field{is_mask,
+                                 keep(std::move(file)),
+                                 keep(std::move(offset)),
+                                 keep(std::move(length)),
+                                 keep(std::move(checksum)),
+                                 keep(std::move(codec))};
+        const auto fits = [&](const auto& column) { return column.empty() || column.size() == table_.num_samples; };
+        require(
+            fits(field.file) && fits(field.offset) && fits(field.length) && fits(field.checksum) && fits(field.codec),
+            "columns");
+        require(field.offset.size() == field.length.size(), "length");
+        require(!field.file.empty() || table_.files.size() == table_.num_samples || !field.is_whole_file(), "file");
+        require(std::ranges::all_of(field.file, [&](auto number) { return number < table_.files.size(); }), "file");
+        require(std::ranges::all_of(field.codec, [&](auto number) { return number < table_.codecs.size(); }), "codec");
+        table_.fields.push_back(field);
     }
 
     void set_pieces(Column<std::uint64_t> begin, Column<std::uint64_t> offset, Column<std::uint64_t> length,
@@ -75,6 +91,13 @@ class BorrowedTable {
     [[nodiscard]] const SampleTable& table() const noexcept { return table_; }
 
   private:
+    // Everything behind trusts these numbers: they are looked at once, here.
+    static void require(bool holds, const char* column) {
+        if (holds) return;
+        throw Error(ErrorCode::bad_argument, "the table of samples contradicts itself", column,
+                    "make it of one entry a sample, within the files and codecs it names");
+    }
+
     template <typename T>
     std::span<const T> keep(OptionalColumn<T> column) {
         if (!column) return {};
@@ -101,7 +124,7 @@ class OpenPipeline {
     void close() {
         std::shared_ptr<Pipeline> last = std::move(pipeline_);
         if (last == nullptr) return;
-        const nb::gil_scoped_release unlocked;
+        const Unlocked unlocked;
         last->close();
         last.reset();
     }
@@ -116,7 +139,7 @@ class OpenPipeline {
         const std::shared_ptr<Pipeline> held = get();
         for (;;) {
             {
-                const nb::gil_scoped_release unlocked;
+                const Unlocked unlocked;
                 if (held->wait_for(batch, kSignalInterval)) return;
             }
             if (PyErr_CheckSignals() != 0) nb::raise_python_error();
@@ -179,6 +202,9 @@ std::shared_ptr<Batch> submit(const OpenPipeline& pipeline, const Column<std::ui
                               const OptionalColumn<std::uint64_t>& ahead, std::uint32_t fidelity) {
     BatchWish wish{ids_of(ids), {}, {}, seed, epoch, fidelity};
     if (ahead) wish.ahead = ids_of(*ahead);
+    if (keeping && keeping->size() != ids.size()) {
+        throw Error(ErrorCode::bad_argument, "one entry a sample is needed", "keeping", "give as many as ids");
+    }
     if (keeping) {
         for (std::size_t i = 0; i < wish.ids.size(); ++i) wish.keeping.push_back(static_cast<Keeping>((*keeping)(i)));
     }

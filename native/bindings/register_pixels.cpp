@@ -1,6 +1,7 @@
 #include <nanobind/nanobind.h>
 
 #include "bindings/convert.h"
+#include "bindings/interpreter_lock.h"
 #include "bindings/register.h"
 #include "pixels/quality.h"
 
@@ -15,7 +16,7 @@ template <Measure kMeasure>
 double compare(nb::handle a, nb::handle b, double max_value) {
     const BorrowedPixels pixels_a(a, false);
     const BorrowedPixels pixels_b(b, false);
-    const nb::gil_scoped_release unlocked;
+    const Unlocked unlocked;
     const double type_max = pixels_a.view().shape.sample_bytes == 1 ? 255 : 65535;
     return kMeasure(pixels_a.view(), pixels_b.view(), max_value == 0 ? type_max : max_value);
 }

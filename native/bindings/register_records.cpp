@@ -17,6 +17,7 @@
 #include "bindings/codec_named.h"
 #include "bindings/convert.h"
 #include "bindings/files_handle.h"
+#include "bindings/interpreter_lock.h"
 #include "bindings/register.h"
 #include "pixels/hash.h"
 #include "records/build.h"
@@ -102,7 +103,7 @@ Building build_shards(ThreadPool& pool, const FilesHandle& handle, const Column<
     build.names.durability = durable ? Durability::power_cut : Durability::process;
     build.skip_errors = skip_errors;
     build.keep_source = keep_source;
-    const nb::gil_scoped_release unlocked;
+    const Unlocked unlocked;
     return start_build(pool, std::move(build));
 }
 
@@ -111,7 +112,7 @@ std::pair<nb::bytes, int> store_one(nb::handle object, const Target& target) {
     const BorrowedBytes data(object);
     StoredImage image;
     {
-        const nb::gil_scoped_release unlocked;
+        const Unlocked unlocked;
         ByteBuffer copy;
         copy.append(data.view().data(), data.view().size());
         image = store_image(std::move(copy), target, DecodeOptions{}.max_pixels);
@@ -160,7 +161,7 @@ Checking check_images(ThreadPool& pool, const FilesHandle& handle, const CheckCo
         image.has_pixels = hashes[i].size() == image.pixels.size();
         if (image.has_pixels) std::memcpy(image.pixels.data(), hashes[i].c_str(), image.pixels.size());
     }
-    const nb::gil_scoped_release unlocked;
+    const Unlocked unlocked;
     return start_check(pool, handle.files, std::move(images), decode);
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "bindings/convert.h"
+#include "bindings/interpreter_lock.h"
 #include "bindings/register.h"
 #include "storage/append_file.h"
 #include "storage/file.h"
@@ -27,7 +28,7 @@ std::string path_of(const nb::bytes& path) { return {path.c_str(), path.size()};
 nb::object read_rest(const InputFile& file, std::size_t max_bytes) {
     ByteBuffer content;
     {
-        const nb::gil_scoped_release unlocked;
+        const Unlocked unlocked;
         content = file.read_rest(max_bytes);
     }
     return to_bytes(content);
@@ -37,7 +38,7 @@ nb::object read_rest(const InputFile& file, std::size_t max_bytes) {
 nb::object read_whole(const nb::bytes& path, std::size_t max_bytes) {
     const std::string name = path_of(path);
     const InputFile file = [&] {
-        const nb::gil_scoped_release unlocked;
+        const Unlocked unlocked;
         return InputFile(name);
     }();
     if (file.size() > max_bytes) file.refuse_length(max_bytes);
@@ -48,7 +49,7 @@ nb::object read_whole(const nb::bytes& path, std::size_t max_bytes) {
     const std::span<std::uint8_t> target(reinterpret_cast<std::uint8_t*>(PyBytes_AS_STRING(content)), file.size());
     std::size_t filled = 0;
     {
-        const nb::gil_scoped_release unlocked;
+        const Unlocked unlocked;
         filled = file.read_at(0, target);
     }
     if (filled == file.size()) return owner;
@@ -63,7 +64,7 @@ nb::object read_range(const nb::bytes& path, std::size_t offset, std::size_t len
     const std::span<std::uint8_t> target(reinterpret_cast<std::uint8_t*>(PyBytes_AS_STRING(content)), length);
     std::size_t filled = 0;
     {
-        const nb::gil_scoped_release unlocked;
+        const Unlocked unlocked;
         filled = InputFile(name).read_at(offset, target);
     }
     if (filled == length) return owner;
@@ -74,7 +75,7 @@ void write_whole(const nb::bytes& path, nb::handle object, bool durable, const n
     const std::string name = path_of(path);
     const std::string folder = path_of(work_folder);
     const BorrowedBytes data(object);
-    const nb::gil_scoped_release unlocked;
+    const Unlocked unlocked;
     write_file(name, data.view(), durable ? Durability::power_cut : Durability::process, folder);
 }
 
@@ -83,7 +84,7 @@ nb::dict probe(const nb::bytes& path, const std::vector<std::uint64_t>& offsets,
     const std::string name = path_of(path);
     ProbedReads found;
     {
-        const nb::gil_scoped_release unlocked;
+        const Unlocked unlocked;
         found = probe_reads(name, offsets, request_bytes, depth, direct ? Caching::none : Caching::system,
                             std::move(limit));
     }
@@ -111,7 +112,7 @@ void register_storage(nb::module_& module) {
             "append",
             [](AppendFile& file, nb::handle object) {
                 const BorrowedBytes data(object);
-                const nb::gil_scoped_release unlocked;
+                const Unlocked unlocked;
                 file.append(data.view());
             },
             nb::arg("data"), nb::sig("def append(self, data: penstock.types.Buffer) -> None"))
@@ -119,7 +120,7 @@ void register_storage(nb::module_& module) {
             "publish",
             [](AppendFile& file, const nb::bytes& path) {
                 const std::string name = path_of(path);
-                const nb::gil_scoped_release unlocked;
+                const Unlocked unlocked;
                 file.publish(name, Durability::power_cut);
             },
             nb::arg("path"));
@@ -131,7 +132,7 @@ void register_storage(nb::module_& module) {
         "file_checksum",
         [](const nb::bytes& path) {
             const std::string name = path_of(path);
-            const nb::gil_scoped_release unlocked;
+            const Unlocked unlocked;
             return file_checksum(name);
         },
         nb::arg("path"));
@@ -143,14 +144,14 @@ void register_storage(nb::module_& module) {
         "make_folders",
         [](const nb::bytes& path) {
             const std::string name = path_of(path);
-            const nb::gil_scoped_release unlocked;
+            const Unlocked unlocked;
             make_folders(name);
         },
         nb::arg("path"));
     module.def(
         "sync_file_system",
         [](int descriptor) {
-            const nb::gil_scoped_release unlocked;
+            const Unlocked unlocked;
             sync_file_system(descriptor);
         },
         nb::arg("descriptor"));

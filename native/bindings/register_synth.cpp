@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "bindings/codec_named.h"
 #include "bindings/convert.h"
+#include "bindings/interpreter_lock.h"
 #include "bindings/register.h"
 #include "synth/render.h"
 #include "synth/write.h"
@@ -33,7 +34,7 @@ synth::Variant variant_of(const std::string& name) {
 nb::object render_image(const synth::Spec& spec, std::uint64_t index) {
     OwnedImage image;
     {
-        const nb::gil_scoped_release unlocked;
+        const Unlocked unlocked;
         image = OwnedImage(spec.shape(), BufferPool::shared());
         synth::render(spec, index, image.view(), {});
     }
@@ -43,7 +44,7 @@ nb::object render_image(const synth::Spec& spec, std::uint64_t index) {
 nb::object render_mask(const synth::Spec& spec, std::uint64_t index) {
     OwnedImage mask;
     {
-        const nb::gil_scoped_release unlocked;
+        const Unlocked unlocked;
         mask = OwnedImage({spec.height, spec.width, 1, 1}, BufferPool::shared());
         synth::render_mask(spec, index, mask.view());
     }

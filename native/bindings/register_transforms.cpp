@@ -17,6 +17,7 @@
 
 #include "base/error.h"
 #include "bindings/convert.h"
+#include "bindings/interpreter_lock.h"
 #include "bindings/register.h"
 #include "pixels/pass_tables.h"
 #include "pixels/program.h"
@@ -110,7 +111,7 @@ void apply(const TransformProgram& program, nb::handle pixels, const Draw& draw,
            const std::string& layout, std::uint32_t scale) {
     const BorrowedPixels borrowed(pixels, false);
     const Slot slot = slot_of(out, layout);
-    const nb::gil_scoped_release unlocked;
+    const Unlocked unlocked;
     const LentScratch scratch;
     program.apply(borrowed.view(), draw, slot, scratch.get(), scale);
 }
@@ -261,7 +262,7 @@ nb::list passes_of(const TransformProgram& program, const Rows<const std::uint32
     }
     std::vector<PassTables> passes;
     {
-        const nb::gil_scoped_release unlocked;
+        const Unlocked unlocked;
         passes = pass_tables(program, images, {ids.data(), ids.size()}, seed, epoch, sample_bytes);
     }
     nb::list arrays;

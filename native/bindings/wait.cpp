@@ -4,6 +4,8 @@
 
 #include <chrono>
 
+#include "bindings/interpreter_lock.h"
+
 namespace penstock::bindings {
 
 namespace nb = nanobind;
@@ -15,7 +17,7 @@ constexpr std::chrono::milliseconds kSignalInterval{50};
 
 // True if the job has ended.
 bool wait_unlocked(Job& job) {
-    const nb::gil_scoped_release unlocked;
+    const Unlocked unlocked;
     return job.wait_for(kSignalInterval);
 }
 

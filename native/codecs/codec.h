@@ -21,6 +21,7 @@ struct ImageInfo {
     std::uint8_t depth = 8;         ///< bits per sample as stored (1, 2, 4, 8, 16)
     std::uint8_t orientation = 1;   ///< EXIF orientation, 1 to 8; 1 when absent
     bool lossless = true;           ///< whether the stored pixels are exact
+    bool buffered = false;          ///< whether a decode holds the whole image before its first row, variant or not
     bool palette = false;           ///< whether pixels are stored as palette indices
     std::string_view color = "";    ///< "grey", "grey+alpha", "rgb", "rgb+alpha", "cmyk", "ycck", "palette"
     std::string_view variant = "";  ///< codec-specific: "progressive", "interlaced", "lossless", "dense"…

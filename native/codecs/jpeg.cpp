@@ -54,6 +54,7 @@ ImageInfo jpeg::inspect(ByteView data) {
     info.orientation = header.orientation;
     info.lossless = false;
     info.color = color_name(header.color);
+    info.buffered = header.progressive || !header.interleaved;
     info.variant = header.progressive ? "progressive" : "baseline";
     return info;
 }

@@ -198,7 +198,7 @@ DecodeCounters count_units(const jpeg_decompress_struct& info, const Window& win
 
 std::size_t working_bytes(const ImageInfo& info) noexcept {
     const std::size_t rows = 64 * info.shape.row_bytes();
-    if (info.variant == "baseline") return rows;
+    if (info.variant == "baseline" && !info.buffered) return rows;
     // All coefficients are there before the first pixel is: 16 bits each, in whole MCUs.
     const std::size_t components = info.shape.channels == 1 ? 1 : info.color == "rgb" ? 3 : 4;
     const auto padded = [](std::uint32_t side) { return (std::size_t{side} + 31) / 32 * 32; };

@@ -111,6 +111,7 @@ Header read_header(ByteView data) {
             if (segment.marker == kEoi || header.num_components == 0) {
                 fail(ErrorCode::corrupt, "jpeg has no frame before its first scan", segment.begin, kRestore);
             }
+            header.interleaved = !segment.content.empty() && segment.content[0] == header.num_components;
             break;
         } else {
             read_application(segment, header, hints);

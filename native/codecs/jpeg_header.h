@@ -26,6 +26,7 @@ struct Header {
     Color color = Color::grey;
     bool progressive = false;
     bool arithmetic = false;
+    bool interleaved = true;             ///< whether the first scan has all components
     std::uint8_t orientation = 1;        ///< EXIF, 1 to 8
     std::uint32_t restart_interval = 0;  ///< MCUs between restart markers; 0 without any
     std::size_t scan_begin = 0;          ///< first entropy-coded byte of the first scan

@@ -260,6 +260,14 @@ struct Pipeline::State {
         return known->num_joined >= pieces_for(table, id, batch.wish().fidelity);
     }
 
+    void check_ids(const std::vector<std::uint64_t>& ids) const {
+        for (const std::uint64_t id : ids) {
+            if (id < table.num_samples) continue;
+            throw Error(ErrorCode::bad_argument, "there is no sample " + std::to_string(id), "ids",
+                        "choose below " + std::to_string(table.num_samples));
+        }
+    }
+
     // Room for them where they will wait for a decoder, so that no later step of theirs can fail for want of it.
     void open_samples(std::size_t count) {
         ready.reserve(num_open.load(std::memory_order_relaxed) + count);
@@ -496,6 +504,8 @@ void Pipeline::close() noexcept {
 
 std::shared_ptr<Batch> Pipeline::submit(BatchWish wish) {
     State& state = state_.get();
+    state.check_ids(wish.ids);
+    state.check_ids(wish.ahead);
     auto batch = std::make_shared<Batch>(std::move(wish), state.num_batches++, state.table.fields.size(), state.slots);
     std::vector<std::uint32_t> positions(batch->wish().ids.size());
     std::iota(positions.begin(), positions.end(), 0u);
@@ -513,6 +523,7 @@ std::shared_ptr<Batch> Pipeline::submit(BatchWish wish) {
 void Pipeline::resubmit(const std::shared_ptr<Batch>& batch, const std::vector<std::size_t>& positions,
                         const std::vector<std::uint64_t>& ids) {
     State& state = state_.get();
+    state.check_ids(ids);
     const std::vector<std::uint32_t> places(positions.begin(), positions.end());
     state.open_samples(places.size());
     batch->replace(positions, ids);

@@ -65,7 +65,8 @@ class Pipeline {
     Pipeline(const Pipeline&) = delete;
     Pipeline& operator=(const Pipeline&) = delete;
 
-    /// Starts work on a batch and returns at once. Batches are worked on in the order they came.
+    /// Starts work on a batch and returns at once. Batches are worked on in the order they came. Throws `bad_argument`
+    /// for samples that the table does not have.
     [[nodiscard]] std::shared_ptr<Batch> submit(BatchWish wish);
     /// Starts work on other samples in some places of a batch that is done.
     void resubmit(const std::shared_ptr<Batch>& batch, const std::vector<std::size_t>& positions,

@@ -158,6 +158,10 @@ class ReadStage::RingRun {
             pending.bytes = stage_.room_for(*pending.file, stage_.extent_in(*pending.file, next_->extent), may_wait);
             if (pending.bytes == nullptr) return false;
             fault = stage_.faults_.before_read(next_->extent.file, pending.bytes->block.extent().length);
+        } catch (const Error& error) {
+            if (is_out_of_descriptors(error) && !may_wait) return false;  // reads under way will give theirs back
+            stage_.sink_.failed(*std::exchange(next_, std::nullopt), std::current_exception());
+            return true;
         } catch (const std::exception&) {
             stage_.sink_.failed(*std::exchange(next_, std::nullopt), std::current_exception());
             return true;

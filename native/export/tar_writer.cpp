@@ -6,6 +6,8 @@
 #include <cstring>
 #include <numeric>
 
+#include "base/error.h"
+
 namespace penstock {
 
 namespace {
@@ -13,6 +15,7 @@ namespace {
 constexpr std::size_t kBlock = 512;
 constexpr std::size_t kNameBytes = 100;
 constexpr std::size_t kChecksumAt = 148;
+constexpr std::size_t kMostBytes = (std::size_t{1} << 33) - 1;  // eleven octal digits
 
 using Header = std::array<std::uint8_t, kBlock>;
 
@@ -65,6 +68,10 @@ void TarWriter::add(std::string_view name, ByteView content) {
 }
 
 void TarWriter::add_block(std::string_view name, char type, ByteView content) {
+    if (content.size() > kMostBytes) {
+        throw Error(ErrorCode::too_large, "a tar archive takes files below 8 GiB", std::string(name),
+                    "export to a folder instead");
+    }
     const Header header = header_of(name, type, content.size());
     file_.append(header);
     file_.append(content);

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <linux/stat.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -19,6 +20,7 @@ namespace {
 
 // What direct reads ask for on every disk in use, where the kernel (before 6.1) does not say.
 constexpr std::uint64_t kUsualAlignment = 4096;
+constexpr std::size_t kMostOpen = 1 << 16;
 
 int open_for_reading(const std::string& path, int flags) {
     int descriptor = -1;
@@ -26,6 +28,13 @@ int open_for_reading(const std::string& path, int flags) {
     do descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags);
     while (descriptor < 0 && errno == EINTR);
     return descriptor;
+}
+
+// Of the descriptors that the process may have, the part that one loader keeps for itself.
+std::size_t most_open() {
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return kMostOpen;
+    return std::clamp<std::size_t>(limit.rlim_cur / 8, 1, kMostOpen);
 }
 
 // 0 if the file cannot be read directly.
@@ -41,6 +50,9 @@ std::uint64_t direct_alignment(int descriptor) {
 
 std::string FileNames::path(std::uint32_t file) const {
     const std::uint64_t begin = file == 0 ? 0 : ends[file - 1];
+    if (begin > ends[file] || ends[file] > text.size()) {
+        throw Error(ErrorCode::bad_argument, "the list of files is damaged", folder, "list the files anew");
+    }
     return folder + std::string(text.data() + begin, ends[file] - begin);
 }
 
@@ -78,7 +90,19 @@ void DataFile::drop(std::uint64_t offset, std::uint64_t length) const noexcept {
 }
 
 DataFiles::DataFiles(FileNames names, Caching caching, std::size_t max_open)
-    : names_(std::move(names)), caching_(caching), max_open_(max_open) {}
+    : names_(std::move(names)), caching_(caching), max_open_(std::min(max_open, most_open())) {}
+
+bool DataFiles::forget_all() {
+    Recent forgotten;  // closed after the lock is gone
+    const std::lock_guard lock(mutex_);
+    kept_.clear();
+    forgotten.swap(recent_);
+    return !forgotten.empty();
+}
+
+bool is_out_of_descriptors(const Error& error) noexcept {
+    return error.system_error() == EMFILE || error.system_error() == ENFILE;
+}
 
 std::shared_ptr<const DataFile> DataFiles::open(std::uint32_t file) {
     if (max_open_ > 0) {
@@ -89,7 +113,13 @@ std::shared_ptr<const DataFile> DataFiles::open(std::uint32_t file) {
         }
     }
     // Without the lock: another thread may open the same file meanwhile, which costs a descriptor and no more.
-    auto opened = std::make_shared<const DataFile>(names_.path(file), caching_);
+    std::shared_ptr<const DataFile> opened;
+    try {
+        opened = std::make_shared<const DataFile>(names_.path(file), caching_);
+    } catch (const Error& error) {
+        if (!is_out_of_descriptors(error) || !forget_all()) throw;
+        opened = std::make_shared<const DataFile>(names_.path(file), caching_);
+    }
     if (opened->alignment() > alignment()) alignment_.store(opened->alignment(), std::memory_order_relaxed);
     if (max_open_ == 0) return opened;
     const std::lock_guard lock(mutex_);

@@ -11,6 +11,8 @@
 #include <string>
 #include <unordered_map>
 
+#include "base/error.h"
+
 namespace penstock {
 
 /// Names as one text and where each of them ends: no object per file. Views; the caller keeps both alive.
@@ -55,10 +57,14 @@ class DataFile {
     bool drops_ = false;
 };
 
+/// Whether a file could not be opened because too many are: it may work once others are closed.
+[[nodiscard]] bool is_out_of_descriptors(const Error& error) noexcept;
+
 /// Opens files by number. Safe from many threads.
 class DataFiles {
   public:
-    /// `max_open` descriptors are kept for the next read; 0 closes every file when its reader lets go of it.
+    /// Up to `max_open` descriptors, fewer where the process may have few, are kept for the next read; 0 closes every
+    /// file when its reader lets go of it. When the process has no more, those that are kept are given back.
     DataFiles(FileNames names, Caching caching, std::size_t max_open);
 
     [[nodiscard]] std::shared_ptr<const DataFile> open(std::uint32_t file);
@@ -68,6 +74,9 @@ class DataFiles {
     [[nodiscard]] std::uint64_t alignment() const noexcept { return alignment_.load(std::memory_order_relaxed); }
 
   private:
+    /// Closes what is kept and not being read. False if nothing was.
+    bool forget_all();
+
     using Recent = std::list<std::pair<std::uint32_t, std::shared_ptr<const DataFile>>>;
 
     const FileNames names_;

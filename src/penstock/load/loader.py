@@ -33,6 +33,7 @@ from penstock.load.samples import Ids, Samples, Subset
 from penstock.load.source import open_samples
 from penstock.load.stats import stats_of
 from penstock.load.windows import WindowLike, as_window, open_bytes, reading_of, window_stats
+from penstock.machine import memory as machine_memory
 from penstock.order import MOST_LANES, WINDOW_LANES, Batches, LiquidOrder, Order, Share, State, Window
 from penstock.order.caches import Cache, LiquidCache, Traffic, open_cache
 from penstock.order.forms import Room
@@ -40,6 +41,7 @@ from penstock.transforms import split as split_transforms
 from penstock.transforms.apply import Transforms
 from penstock.types import OnProgress, no_progress
 
+LARGEST_FILE_SHARE = 4  # of the memory: one part in so many is the most that a file may take
 L = TypeVar("L", bound="Loader")
 
 
@@ -488,13 +490,20 @@ class Loader:
             self.batch_size,
             self._resources.threads,
             self._sample_bytes(),
-            samples.largest_read_bytes,
+            self._largest_read_bytes(),
             samples.largest_pixel_bytes,
             samples.working_bytes + self._between_bytes() + self._kept.scratch_bytes(samples),
             self._open_bytes(sizes),
             self._foreseen_bytes(),
             self._cache_wish(sizes) if self._policy.cache in OWN_CACHES else None,
         )
+
+    def _largest_read_bytes(self) -> int:
+        """Of one sample, or one block. Where bad samples may fail, no file takes all memory: a larger one is bad."""
+        largest = self._samples.largest_read_bytes
+        if self._samples.read_head is None or self._log.policy.on_error == "raise":
+            return largest
+        return min(largest, (self._resources.memory_bytes or machine_memory().available_bytes) // LARGEST_FILE_SHARE)
 
     def _foreseen_bytes(self) -> int | None:
         """What a thread takes to decode a file, by some headers: looked at once, where a cache wants what is left."""
