@@ -96,6 +96,10 @@ RULES = (
         ),
         (DISK_FAULTS,),
     ),
+    Rule(
+        ("requirements/vision.txt", "src/penstock/functions/*", "src/penstock/transforms/functions.py"),
+        ("tests/unit/load", "tests/unit/torch"),
+    ),
     Rule(("native/pixels/*", "src/penstock/transforms/*"), ("tests/parity", "tests/unit/transforms")),
     Rule(
         ("src/penstock/auto/*", "src/penstock/doctor/*", "src/penstock/profile/*", "src/penstock/plan/*"),

@@ -36,6 +36,7 @@ def write_scenes(folder: Path, count: int = 12) -> Path:
             "mask": f"{number:02d}_mask.png",
             "boxes": [[left, top, right, bottom]],
             "labels": [number % 3],
+            "keypoints": [[left, top], [right, bottom]],
         }
         lines.append(json.dumps(row))
     (folder / "scenes.jsonl").write_text("\n".join(lines))
@@ -52,7 +53,8 @@ def extent(flags: npt.NDArray[np.bool_]) -> tuple[int, int, int, int] | None:
 def joint(batch: dict[str, Any], *, axes: str = "HWC", slack: float = 1.6) -> int:
     """How many samples of a batch have image, mask and box in one place; all others fail."""
     seen = 0
-    for image, mask, boxes in zip(batch["image"], batch["mask"], batch["boxes"], strict=True):
+    all_points = batch.get("keypoints", [None] * len(batch["image"]))
+    for image, mask, boxes, points in zip(batch["image"], batch["mask"], batch["boxes"], all_points, strict=True):
         pixels = np.asarray(image, np.float32)
         grey = pixels.max(axis=0 if axes == "CHW" else 2)
         in_image, in_mask = extent(grey > grey.max() / 2), extent(np.asarray(mask) == 7)
@@ -61,5 +63,8 @@ def joint(batch: dict[str, Any], *, axes: str = "HWC", slack: float = 1.6) -> in
             continue
         assert np.abs(np.subtract(in_image, in_mask)).max() <= slack, (in_image, in_mask)
         assert np.abs(np.subtract(np.asarray(boxes)[0], in_mask)).max() <= slack, (boxes, in_mask)
+        if points is not None:
+            corners = np.sort(np.asarray(points), axis=0).reshape(-1)
+            assert np.abs(corners - in_mask).max() <= slack, (points, in_mask)
         seen += 1
     return seen

@@ -6,6 +6,7 @@ import importlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from penstock.errors import ArgumentError
 from penstock.functions.forms import Arrays, Forms
 from penstock.functions.keywords import check_keywords
 from penstock.functions.sample import SampleFunctions
@@ -14,12 +15,21 @@ from penstock.load.failures import FailureLog
 from penstock.load.options import check_count
 from penstock.load.python_stage import PythonStage, choose_place
 from penstock.load.samples import Samples
-from penstock.transforms import Chain
+from penstock.transforms import (
+    CenterCrop,
+    Chain,
+    RandomCrop,
+    RandomHorizontalFlip,
+    RandomResizedCrop,
+    Resize,
+    ScaleJitter,
+)
 from penstock.transforms.functions import Takes, is_of_torchvision, refuse_partial, takes
 
 POINT_NAMES = ("keypoints", "points")
 """Columns of these names, or whose names end in `_keypoints` or `_points`, hold x and y in pixels of the image."""
 TENSORS = "penstock.torch.python_transforms"
+MOVING = (CenterCrop, RandomCrop, RandomHorizontalFlip, RandomResizedCrop, Resize, ScaleJitter)
 JOINT = (Takes.TENSORS, Takes.SAMPLE, Takes.KEYWORDS)
 
 Function = Callable[[Any], Any]
@@ -40,6 +50,7 @@ def open_stage(
     if not chain.rest:
         return None
     refuse_partial(chain.rest, [name for name, role in roles.items() if role != "list"])
+    _refuse_unmoved_points(chain, roles)
     joint = [function for function in chain.rest if takes(function) in JOINT]
     for function in joint:
         if takes(function) is Takes.KEYWORDS:
@@ -47,6 +58,21 @@ def open_stage(
     moved = roles if joint else {}
     functions = SampleFunctions(chain.rest, moved, forms, layout, converted=chain.converted)
     return PythonStage(functions, choose_place(functions, chain.rest, python_workers, threads), log)
+
+
+def _refuse_unmoved_points(chain: Chain, roles: dict[str, str]) -> None:
+    """Native transforms move boxes, but not points."""
+    points = [name for name, role in roles.items() if role == "points"]
+    moving = [transform for transform in chain.native if isinstance(transform, MOVING)]
+    if points and moving:
+        name = type(moving[0]).__name__
+        raise ArgumentError(
+            f"{name} runs natively, which moves no points: {points[0]} would stay behind",
+            where="transform",
+            fix=f"put a v2 transform that is not native before it, such as v2.RGB(), so that {name} runs in Python; or "
+            f'load without {points[0]}: fields=("image", …)',
+            code=100,
+        )
 
 
 def roles_of(samples: Samples, delivered: Sequence[str] | None) -> dict[str, str]:

@@ -21,6 +21,7 @@ from tests.unit.load.functions import negative
 
 pytestmark = pytest.mark.xdist_group("vision")
 Chain = Callable[[], list[Any]]
+FIELDS = ("image", "mask", "boxes", "labels")
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +84,7 @@ JOINT = [blur_and_flip, rgb_and_crop, image_first, pillow_first, albumentations,
 @pytest.mark.parametrize("kind", [penstock.Loader, penstock.torch.Loader])
 def test_masks_and_boxes_move_with_the_image(scenes: Path, make: Chain, kind: type[penstock.Loader]) -> None:
     axes = "CHW" if kind is penstock.torch.Loader else "HWC"
-    with kind(scenes, batch_size=5, seed=2, transform=make(), python_workers=0) as loader:
+    with kind(scenes, fields=FIELDS, batch_size=5, seed=2, transform=make(), python_workers=0) as loader:
         assert sum(joint(batch, axes=axes) for epoch in range(2) for batch in loader) >= 20
 
 
@@ -92,7 +93,7 @@ def test_a_chain_that_is_cut_is_what_it_was_before(scenes: Path) -> None:
     from torchvision.transforms import v2
 
     chain = [photometric(v2.RandomHorizontalFlip(1.0))]
-    with penstock.torch.Loader(scenes, batch_size=5, transform=chain, python_workers=0) as loader:
+    with penstock.torch.Loader(scenes, fields=FIELDS, batch_size=5, transform=chain, python_workers=0) as loader:
         batch = next(iter(loader))
     with pytest.raises(AssertionError):
         joint(batch, axes="CHW")
@@ -102,7 +103,9 @@ def test_labels_of_boxes_that_go_go_with_them(scenes: Path) -> None:
     from torchvision.transforms import v2
 
     chain = [v2.RandomCrop((16, 24)), v2.ClampBoundingBoxes(), v2.SanitizeBoundingBoxes(min_size=3)]
-    with penstock.torch.Loader(scenes, batch_size=12, transform=[v2.RGB(), *chain], python_workers=0) as loader:
+    with penstock.torch.Loader(
+        scenes, fields=FIELDS, batch_size=12, transform=[v2.RGB(), *chain], python_workers=0
+    ) as loader:
         batches = list(loader)
     counts = [
         (len(boxes), len(labels))
@@ -111,6 +114,27 @@ def test_labels_of_boxes_that_go_go_with_them(scenes: Path) -> None:
     ]
     assert all(boxes == labels for boxes, labels in counts)
     assert {boxes for boxes, _ in counts} == {0, 1}
+
+
+def test_points_move_as_well(scenes: Path) -> None:
+    import albumentations as A  # noqa: N812
+    from torchvision.transforms import v2
+
+    flips: list[Any] = [A.HorizontalFlip(p=1), A.VerticalFlip(p=0.5)]
+    with_points = A.Compose(flips, bbox_params=A.BboxParams("pascal_voc"), keypoint_params=A.KeypointParams("xy"))
+    turns = [v2.RGB(), v2.RandomHorizontalFlip(1.0), v2.RandomAffine(0, translate=(0.1, 0.1))]
+    for chain in (turns, [with_points]):
+        with penstock.Loader(scenes, batch_size=4, transform=chain, python_workers=0) as loader:
+            batches = list(loader)
+        assert all("keypoints" in batch for batch in batches)
+        assert sum(map(joint, batches)) == 12
+
+
+def test_points_behind_native_geometry_are_refused(scenes: Path) -> None:
+    from torchvision.transforms import v2
+
+    with pytest.raises(ArgumentError, match="RandomHorizontalFlip runs natively, which moves no points: keypoints"):
+        penstock.Loader(scenes, transform=[v2.RandomHorizontalFlip(1.0), v2.GaussianBlur(3)])
 
 
 def timm_chain() -> list[Any]:
@@ -125,7 +149,7 @@ def timm_chain() -> list[Any]:
 
 def test_timm_is_refused_beside_masks(scenes: Path) -> None:
     with pytest.raises(ArgumentError, match="RandomResizedCropAndInterpolation gets the image alone") as caught:
-        penstock.torch.Loader(scenes, transform=timm_chain())
+        penstock.torch.Loader(scenes, fields=FIELDS, transform=timm_chain())
     assert "photometric" in caught.value.fix
     with penstock.torch.Loader(scenes, batch_size=4, transform=timm_chain(), fields=("image",)) as loader:
         assert loader._stage is not None
@@ -236,9 +260,9 @@ def test_functions_after_a_native_conversion_get_tensors(photos: Path) -> None:
 
 def test_functions_of_the_image_alone_are_refused_beside_masks(scenes: Path) -> None:
     with pytest.raises(ArgumentError, match="negative gets the image alone, and may move pixels that mask, boxes"):
-        penstock.Loader(scenes, transform=[negative])
+        penstock.Loader(scenes, fields=FIELDS, transform=[negative])
     for allowed in ({"transform": [photometric(negative)]}, {"transform": [negative], "as_tuple": ("image", "id")}):
-        with penstock.Loader(scenes, batch_size=4, python_workers=0, **allowed) as loader:
+        with penstock.Loader(scenes, fields=FIELDS, batch_size=4, python_workers=0, **allowed) as loader:
             assert len(list(loader)) == 3
 
 
@@ -248,7 +272,7 @@ def test_a_function_of_the_whole_sample_moves_all_of_it(scenes: Path) -> None:
         boxes[:, [0, 2]] = sample["image"].shape[1] - boxes[:, [2, 0]]
         return {"image": sample["image"][:, ::-1].copy(), "mask": sample["mask"][:, ::-1].copy(), "boxes": boxes}
 
-    with penstock.Loader(scenes, batch_size=4, transform=[whole_sample(flip)]) as loader:
+    with penstock.Loader(scenes, fields=FIELDS, batch_size=4, transform=[whole_sample(flip)]) as loader:
         assert sum(joint(batch) for batch in loader) == 12
 
 
@@ -256,14 +280,16 @@ def test_boxes_need_parameters_of_albumentations(scenes: Path) -> None:
     import albumentations as A  # noqa: N812
 
     with pytest.raises(ArgumentError, match="no parameters for 'boxes'"):
-        penstock.Loader(scenes, transform=[A.Compose([A.HorizontalFlip()])])
+        penstock.Loader(scenes, fields=FIELDS, transform=[A.Compose([A.HorizontalFlip()])])
 
 
 @pytest.mark.parametrize("make", [blur_and_flip, albumentations])
 def test_draws_repeat(scenes: Path, make: Chain) -> None:
     found = []
     for _ in range(2):
-        with penstock.torch.Loader(scenes, batch_size=4, seed=3, transform=make(), python_workers=0) as loader:
+        with penstock.torch.Loader(
+            scenes, fields=FIELDS, batch_size=4, seed=3, transform=make(), python_workers=0
+        ) as loader:
             found.append(list(loader))
     for one, other in zip(*found, strict=True):
         assert torch.equal(one["image"], other["image"])
@@ -273,16 +299,16 @@ def test_draws_repeat(scenes: Path, make: Chain) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("make", [blur_and_flip, rgb_and_crop, albumentations, timm_chain])
 def test_any_number_of_workers_gives_the_same(scenes: Path, photos: Path, make: Chain) -> None:
-    place = photos if make is timm_chain else scenes
-    chain = [Prepared(), *make()]
+    place, fields = (photos, None) if make is timm_chain else (scenes, FIELDS)
+    options: dict[str, Any] = {"fields": fields, "batch_size": 3, "seed": 5, "transform": [Prepared(), *make()]}
     found: list[list[dict[str, Any]]] = []
     for workers in (0, 1, 2):
-        with penstock.torch.Loader(place, batch_size=3, seed=5, transform=chain, python_workers=workers) as loader:
+        with penstock.torch.Loader(place, **options, python_workers=workers) as loader:
             found.append(list(loader))
             loader.set_epoch(0)
             first = next(iter(loader))
             state = loader.state_dict()
-    with penstock.torch.Loader(place, batch_size=3, seed=5, transform=chain, python_workers=1) as loader:
+    with penstock.torch.Loader(place, **options, python_workers=1) as loader:
         loader.load_state_dict(state)
         found.append([first, *loader])
     for other in found[1:]:
