@@ -15,7 +15,7 @@ from penstock.build.recipe import SOURCE_FIELD, Recipe
 from penstock.build.rows import ORIGINS
 from penstock.build.work import WorkFolder
 from penstock.errors import DatasetError
-from penstock.records.index import one_chunk
+from penstock.records.index import Index, one_chunk
 from penstock.records.manifest import (
     FILE_NAME,
     INDEX_NAME,
@@ -27,6 +27,7 @@ from penstock.records.manifest import (
     Skipped,
     checksum_text,
     lanes_for,
+    read_manifest,
     write_manifest,
 )
 
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 
 def publish(recipe: Recipe, shards: Sequence[WrittenShard], work: WorkFolder, *, durable: bool) -> Manifest:
-    """Write the index, then the manifest: from then on there is a dataset."""
+    """Write the index, then the manifest: from then on there is a dataset. Refuse one that would not open."""
     listing = recipe.listing
     rows = Rows(shards, len(listing))
     if len(rows.kept) == 0:
@@ -48,7 +49,6 @@ def publish(recipe: Recipe, shards: Sequence[WrittenShard], work: WorkFolder, *,
         )
     table = index_table(listing.columns, rows, recipe.written_fields(), shards)
     index = write_index(table)
-    work.publish(INDEX_NAME, index, durable=durable)
     manifest = Manifest(
         identity=recipe.identity,
         num_samples=len(rows.kept),
@@ -63,8 +63,19 @@ def publish(recipe: Recipe, shards: Sequence[WrittenShard], work: WorkFolder, *,
         index=FileEntry(INDEX_NAME, len(index), checksum_text(_native.crc32c(index))),
         shards=tuple(_entry(shard) for shard in shards),
     )
-    work.publish(FILE_NAME, write_manifest(manifest), durable=durable)
+    members = write_manifest(manifest)
+    check_opens(members, index, str(work.root))
+    work.publish(INDEX_NAME, index, durable=durable)
+    work.publish(FILE_NAME, members, durable=durable)
     return manifest
+
+
+def check_opens(manifest: bytes, index: bytes, where: str) -> None:
+    """Read a manifest and an index as whoever opens the dataset will; raise DatasetError if they are refused."""
+    found = read_manifest(manifest, where)
+    opened = Index(index, found, where)
+    for field in found.image_fields:
+        opened.locations(field)
 
 
 def _image_fields(recipe: Recipe, table: pa.Table) -> list[Field]:
