@@ -213,6 +213,7 @@ void register_codecs(nb::module_& module) {
         return names;
     });
     module.def("library_versions", &library_versions);
+    module.def("webp_package", &webp_package);
     module.def(
         "sniff",
         [](nb::handle object) -> std::optional<std::string> {

@@ -49,6 +49,9 @@ bool will_be_smoothed(const jpeg_decompress_struct& info) {
     return false;
 }
 
+// libjpeg-turbo before 2.1.3 overruns its output where jpeg_crop_scanline() meets plain upsampling.
+constexpr bool kCropNeedsFancy = LIBJPEG_TURBO_VERSION_NUMBER < 2001003;
+
 // Whether libjpeg crops this file wrongly: with scaling, chroma may be transformed at more than the image's scale and
 // yet need upsampling (luma of 4x2 or 2x4), for which jpeg_crop_scanline() of libjpeg-turbo before 3.0 takes a wrong
 // width. Those rows are decoded in full; the library in use may be older than the one built for, so always.
@@ -92,7 +95,8 @@ void set_output(jpeg_decompress_struct& info, const DecodeOptions& options) {
 // What to ask of libjpeg for `region`, before it rounds the left side down to an MCU.
 Window window_for(const jpeg_decompress_struct& info, const Region& region) {
     if (will_be_smoothed(info)) return {0, info.output_width, 0, info.output_height};
-    if (crops_wrongly(info)) return {0, info.output_width, region.y, region.height};
+    if (crops_wrongly(info) || (kCropNeedsFancy && !info.do_fancy_upsampling))
+        return {0, info.output_width, region.y, region.height};
     const JDIMENSION margin = is_subsampled_across(info) ? 2 : 0;
     const JDIMENSION left = std::max(region.x, margin) - margin;
     const JDIMENSION right = std::min(region.x + region.width + margin, info.output_width);

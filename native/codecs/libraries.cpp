@@ -36,4 +36,6 @@ std::vector<std::pair<std::string, std::string>> library_versions() {
     };
 }
 
+std::string webp_package() { return PENSTOCK_WEBP_PACKAGE; }
+
 }  // namespace penstock

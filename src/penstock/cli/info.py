@@ -76,6 +76,8 @@ def _show_environment(out: Output, found: Environment) -> None:
         for plug_in in found.plug_ins:
             plug_ins.add_row(plug_in.name, plug_in.package, plug_in.status)
         out.show("", plug_ins)
+    for warning in found.warnings:
+        out.warn(warning)
     out.result(asdict(found))
 
 

@@ -9,6 +9,7 @@ from importlib.metadata import EntryPoint, entry_points
 from penstock import _native
 from penstock.codecs import Codec, Promise, find, names, parse_format
 from penstock.codecs.table import BUILTIN, ENTRY_POINT_GROUP, plug_ins
+from penstock.info.libraries import warnings_of
 from penstock.machine import Machine, this_machine
 from penstock.version import __version__
 
@@ -48,17 +49,21 @@ class Environment:
     libraries: dict[str, str]
     codecs: tuple[CodecSummary, ...]
     plug_ins: tuple[PlugIn, ...]
+    warnings: tuple[str, ...]
+    """Libraries that should be updated, and why."""
 
 
 def environment() -> Environment:
     """Look at this installation and this machine."""
+    libraries = dict(_native.library_versions())
     return Environment(
         version=__version__,
         python=f"{platform.python_implementation()} {platform.python_version()}",
         machine=this_machine(),
-        libraries=dict(_native.library_versions()),
+        libraries=libraries,
         codecs=tuple(_summary(find(name)) for name in names()),
         plug_ins=tuple(_plug_ins()),
+        warnings=warnings_of(libraries, _native.webp_package()),
     )
 
 
