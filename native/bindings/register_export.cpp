@@ -59,11 +59,12 @@ std::vector<ExportItem> items_of(const std::vector<nb::bytes>& names, const std:
 
 std::shared_ptr<ExportPlan> new_plan(const FilesHandle& handle, const std::vector<nb::bytes>& names,
                                      const std::vector<nb::bytes>& texts, const ItemColumns& columns,
-                                     const PieceColumns& pieces, const std::string& codec, ParameterList parameters) {
+                                     const PieceColumns& pieces, const std::string& codec, ParameterList parameters,
+                                     std::uint64_t max_pixels) {
     std::vector<ExportItem> items =
         items_of(names, texts, columns, pieces_of(pieces, names.size()), handle.files->size());
     return std::make_shared<ExportPlan>(
-        ExportPlan{handle.files, std::move(items), &codec_named(codec), Parameters(std::move(parameters))});
+        ExportPlan{handle.files, std::move(items), &codec_named(codec), Parameters(std::move(parameters)), max_pixels});
 }
 
 }  // namespace
@@ -71,7 +72,7 @@ std::shared_ptr<ExportPlan> new_plan(const FilesHandle& handle, const std::vecto
 void register_export(nb::module_& module) {
     nb::class_<ExportPlan>(module, "ExportPlan")
         .def(nb::new_(&new_plan), nb::arg("files"), nb::arg("names"), nb::arg("texts"), nb::arg("columns"),
-             nb::arg("pieces"), nb::arg("codec"), nb::arg("parameters"));
+             nb::arg("pieces"), nb::arg("codec"), nb::arg("parameters"), nb::arg("max_pixels"));
     nb::class_<Exporting>(module, "Exporting")
         .def_ro("job", &Exporting::job)
         .def_prop_ro("num_bytes", [](const Exporting& exporting) { return exporting.counters->num_bytes(); })

@@ -85,7 +85,7 @@ Building build_shards(ThreadPool& pool, const FilesHandle& handle, const Column<
                       const std::vector<FieldColumns>& fields,
                       const std::tuple<nb::bytes, nb::bytes, std::string>& names,
                       const std::tuple<std::uint32_t, std::uint64_t, nb::bytes>& shards, bool skip_errors,
-                      bool keep_source, bool durable) {
+                      bool keep_source, bool durable, std::uint64_t max_pixels) {
     ShardBuild build;
     build.files = handle.files;
     build.ids.assign(ids.data(), ids.data() + ids.size());
@@ -103,19 +103,20 @@ Building build_shards(ThreadPool& pool, const FilesHandle& handle, const Column<
     build.names.durability = durable ? Durability::power_cut : Durability::process;
     build.skip_errors = skip_errors;
     build.keep_source = keep_source;
+    build.max_pixels = max_pixels;
     const Unlocked unlocked;
     return start_build(pool, std::move(build));
 }
 
 // One image through a target: the stored bytes, and whether they were kept (0), transcoded (1) or encoded (2).
-std::pair<nb::bytes, int> store_one(nb::handle object, const Target& target) {
+std::pair<nb::bytes, int> store_one(nb::handle object, const Target& target, std::uint64_t max_pixels) {
     const BorrowedBytes data(object);
     StoredImage image;
     {
         const Unlocked unlocked;
         ByteBuffer copy;
         copy.append(data.view().data(), data.view().size());
-        image = store_image(std::move(copy), target, DecodeOptions{}.max_pixels);
+        image = store_image(std::move(copy), target, max_pixels);
     }
     return {to_bytes(image.bytes), static_cast<int>(image.origin)};
 }
@@ -143,7 +144,7 @@ using CheckColumns =
                std::vector<nb::bytes>>;
 
 Checking check_images(ThreadPool& pool, const FilesHandle& handle, const CheckColumns& columns,
-                      const PieceColumns& piece_columns, bool palette_indices, bool decode) {
+                      const PieceColumns& piece_columns, bool palette_indices, bool decode, std::uint64_t max_pixels) {
     const auto& [place_columns, numbers, shape, hashes] = columns;
     const std::vector<Place> places = places_of(place_columns, hashes.size(), handle.files->size());
     std::vector<Pieces> pieces = pieces_of(piece_columns, places.size());
@@ -162,7 +163,7 @@ Checking check_images(ThreadPool& pool, const FilesHandle& handle, const CheckCo
         if (image.has_pixels) std::memcpy(image.pixels.data(), hashes[i].c_str(), image.pixels.size());
     }
     const Unlocked unlocked;
-    return start_check(pool, handle.files, std::move(images), decode);
+    return start_check(pool, handle.files, std::move(images), decode, max_pixels);
 }
 
 nb::bytes pixel_hash(nb::handle object) {
@@ -192,7 +193,8 @@ void register_records(nb::module_& module) {
         .def_prop_ro("stored_bytes", [](const Building& building) { return building.counters->stored_bytes.load(); })
         .def_prop_ro("num_shards", [](const Building& building) { return building.counters->num_shards.load(); });
     module.def("build_shards", &build_shards, nb::arg("pool"), nb::arg("files"), nb::arg("ids"), nb::arg("fields"),
-               nb::arg("names"), nb::arg("shards"), nb::arg("skip_errors"), nb::arg("keep_source"), nb::arg("durable"));
+               nb::arg("names"), nb::arg("shards"), nb::arg("skip_errors"), nb::arg("keep_source"), nb::arg("durable"),
+               nb::arg("max_pixels"));
     nb::class_<Inspecting>(module, "Inspecting")
         .def_ro("job", &Inspecting::job)
         .def("headers", &headers_of, nb::sig("def headers(self) -> list[tuple[int, int, int, int, str]]"));
@@ -200,10 +202,12 @@ void register_records(nb::module_& module) {
         .def_ro("job", &Checking::job)
         .def_prop_ro("findings", [](const Checking& checking) { return checking.findings->get(); });
     module.def("store_image", &store_one, nb::arg("data"), nb::arg("target"),
-               nb::sig("def store_image(data: penstock.types.Buffer, target: Target) -> tuple[bytes, int]"));
+               nb::arg("max_pixels") = DecodeOptions{}.max_pixels,
+               nb::sig("def store_image(data: penstock.types.Buffer, target: Target, max_pixels: int = 268435456) -> "
+                       "tuple[bytes, int]"));
     module.def("inspect_sources", &inspect_sources, nb::arg("pool"), nb::arg("files"), nb::arg("places"));
     module.def("check_images", &check_images, nb::arg("pool"), nb::arg("files"), nb::arg("columns"), nb::arg("pieces"),
-               nb::arg("palette_indices"), nb::arg("decode"));
+               nb::arg("palette_indices"), nb::arg("decode"), nb::arg("max_pixels"));
     module.def("pixel_hash", &pixel_hash, nb::arg("pixels"),
                nb::sig("def pixel_hash(pixels: penstock.types.Pixels) -> bytes"));
 }

@@ -20,7 +20,7 @@ ByteBuffer encode_anew(ByteView stored, const ExportPlan& plan) {
                     "rebuild the dataset");
     }
     DecodeOptions options;
-    options.max_pixels = ~std::uint64_t{0};  // it was within the limit when it was stored
+    options.max_pixels = plan.max_pixels;
     const DecodePlan decode = plan_decode(*codec, stored, options);
     OwnedImage image(decode.shape, BufferPool::shared());
     decode_image(*codec, stored, decode, image.view());

@@ -34,6 +34,7 @@ struct ExportPlan {
     std::vector<ExportItem> items;
     const Codec* codec = nullptr;
     Parameters parameters;
+    std::uint64_t max_pixels = DecodeOptions{}.max_pixels;  ///< of an image that is decoded
 };
 
 /// What was done so far. Any thread may look.

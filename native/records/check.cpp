@@ -1,6 +1,5 @@
 #include "records/check.h"
 
-#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -27,12 +26,12 @@ std::string problem_of_metadata(ByteView block) {
     return crc32c(entries) == stored ? "" : "its metadata does not match its checksum";
 }
 
-std::string problem_of_pixels(ByteView data, const Expected& expected) {
+std::string problem_of_pixels(ByteView data, const Expected& expected, std::uint64_t max_pixels) {
     const Codec* codec = sniff_codec(data);
     if (codec == nullptr) return "";  // a plug-in's: its bytes are right, and nothing native can say more
     DecodeOptions options;
     options.palette_indices = expected.palette_indices;
-    options.max_pixels = std::max(options.max_pixels, expected.shape.pixels());
+    options.max_pixels = max_pixels;  // the index says how many there are, but it is as little trusted as the image
     const DecodePlan plan = plan_decode(*codec, data, options);
     if (!(plan.shape == expected.shape)) {
         return "it decodes to " + sides(plan.shape) + ", the index says " + sides(expected.shape);
@@ -43,7 +42,7 @@ std::string problem_of_pixels(ByteView data, const Expected& expected) {
     return is_right ? "" : "its pixels are not those of the source";
 }
 
-std::string problem_of(const SourceFiles& files, const Expected& expected, bool decode) {
+std::string problem_of(const SourceFiles& files, const Expected& expected, bool decode, std::uint64_t max_pixels) {
     try {
         Place place = expected.place;
         place.length += expected.metadata_length;
@@ -51,7 +50,7 @@ std::string problem_of(const SourceFiles& files, const Expected& expected, bool 
         const ByteView data = bytes.view().first(static_cast<std::size_t>(expected.place.length));
         if (crc32c(data) != expected.checksum) return "its bytes do not match their checksum";
         const std::string problem = problem_of_metadata(bytes.view().subspan(data.size()));
-        return problem.empty() && decode ? problem_of_pixels(data, expected) : problem;
+        return problem.empty() && decode ? problem_of_pixels(data, expected, max_pixels) : problem;
     } catch (const Error& error) {
         if (error.code() == ErrorCode::out_of_memory) throw;  // says nothing of the image
         return error.what();
@@ -61,11 +60,12 @@ std::string problem_of(const SourceFiles& files, const Expected& expected, bool 
 }  // namespace
 
 Checking start_check(ThreadPool& pool, std::shared_ptr<const SourceFiles> files, std::vector<Expected> images,
-                     bool decode) {
+                     bool decode, std::uint64_t max_pixels) {
     auto findings = std::make_shared<Findings>();
     const std::size_t count = images.size();
-    auto task = [findings, files = std::move(files), images = std::move(images), decode](std::size_t index) {
-        std::string problem = problem_of(*files, images[index], decode);
+    auto task = [findings, files = std::move(files), images = std::move(images), decode,
+                 max_pixels](std::size_t index) {
+        std::string problem = problem_of(*files, images[index], decode, max_pixels);
         if (!problem.empty()) findings->add(index, std::move(problem));
     };
     return {pool.run(count, std::move(task)), findings};

@@ -146,7 +146,7 @@ def _try(recipe: Recipe, source: Source, name: str, target: _native.Target, rank
     for data in _contents(recipe, source, name, _spread(ranks)):
         begin = time.perf_counter()
         try:
-            converted, _ = _native.store_image(data, target)
+            converted, _ = _native.store_image(data, target, recipe.options.max_pixels)
         except PenstockError:
             continue  # the build will say where it is
         seconds += time.perf_counter() - begin

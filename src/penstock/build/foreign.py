@@ -28,9 +28,10 @@ CARRIERS = ("raw", "weir:fast", "png")
 class ForeignFiles:
     """A source in which every file is of a native codec, or asked for."""
 
-    def __init__(self, source: Source, formats: Collection[str], *, skip_errors: bool) -> None:
+    def __init__(self, source: Source, formats: Collection[str], *, skip_errors: bool, max_pixels: int) -> None:
         """`formats` are the codecs that the dataset will hold: pixels travel in another, so that none seems kept."""
         self._skip_errors = skip_errors
+        self._max_pixels = max_pixels
         self.kind = source.kind
         self.fields: set[str] = set()
         """Image fields that have such files; known once `samples` was called."""
@@ -79,7 +80,7 @@ class ForeignFiles:
 
     def _decoded(self, path: bytes, role: Role) -> bytes:
         data = read_file(os.fsdecode(path))
-        options = DecodeOptions(palette="indices" if role is Role.MASK else "colours")
+        options = DecodeOptions(palette="indices" if role is Role.MASK else "colours", max_pixels=self._max_pixels)
         try:
             return encode(codec_for(data).decode(data, options), self._carrier)
         except PenstockError as error:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from penstock.codecs import Format, parse_format
+from penstock.codecs.contract import DEFAULT_MAX_PIXELS
 from penstock.errors import ArgumentError
 
 DEFAULT_SHARD_BYTES = 256 << 20
@@ -30,6 +31,8 @@ class BuildOptions:
     """Images with a longer side are shrunk to it (Lanczos; masks by the nearest pixel). Never enlarges; 0: no limit."""
     short_side: int = 0
     """The same for the shorter side."""
+    max_pixels: int = DEFAULT_MAX_PIXELS
+    """Refuse a source image that claims more pixels, before anything of it is allocated."""
     formats: Mapping[str, str] = field(default_factory=dict)
     """Formats of further image fields (`mask`); one not named keeps the source's bytes, "none" leaves it out."""
     source_kind: str = ""
@@ -49,6 +52,10 @@ class BuildOptions:
         """Refuse what makes no sense."""
         if min(self.max_side, self.short_side, self.seed) < 0:
             raise ArgumentError("sides and seeds are not negative", where="options", fix="use 0 or more", code=130)
+        if self.max_pixels < 1:
+            raise ArgumentError(
+                f"images of {self.max_pixels} pixels", where="max_pixels", fix="use 1 or more", code=130
+            )
         if self.runs < 1:
             raise ArgumentError(f"runs of {self.runs} samples", where="runs", fix="use 1 or more", code=130)
         if self.shard_bytes < 4096:
@@ -61,7 +68,9 @@ class BuildOptions:
 
     def recipe(self) -> dict[str, object]:
         """The members of a manifest's recipe."""
+        limit = {} if self.max_pixels == DEFAULT_MAX_PIXELS else {"max_pixels": self.max_pixels}
         return {
+            **limit,
             "seed": self.seed,
             "runs": self.runs,
             "shard_bytes": self.shard_bytes,

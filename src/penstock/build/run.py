@@ -92,7 +92,7 @@ def prepare(
     _check_apart(Path(source), work.root)
     codecs = [format.codec for format in (*rules.formats, *chosen.field_formats().values())]
     found = open_source(source, chosen.source_kind, allow_outside=chosen.allow_outside)
-    opened = ForeignFiles(found, codecs, skip_errors=chosen.skip_errors)
+    opened = ForeignFiles(found, codecs, skip_errors=chosen.skip_errors, max_pixels=chosen.max_pixels)
     listing = list_source(opened, without=chosen.fields_left_out())
     chosen = _with_formats(chosen, opened.fields)
     return Preparation(opened, Recipe(listing, rules, chosen, _native.ThreadPool(threads)), work)
@@ -193,6 +193,7 @@ class _Run:
             recipe.options.skip_errors,
             recipe.options.keep_source,
             self.durable,
+            recipe.options.max_pixels,
         )
         self._wait(building, str(format))
         self.num_done += len(rest)

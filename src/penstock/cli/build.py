@@ -13,10 +13,12 @@ import typer
 from penstock.build import BuildOptions, Built, Estimate, load_plan, prepare
 from penstock.build.rules import Rules
 from penstock.cli.group import add_command
-from penstock.cli.output import JsonOption, Output, new_table
+from penstock.cli.output import JsonOption, MaxPixelsOption, Output, new_table
 from penstock.errors import ArgumentError, CodecError
 from penstock.sources import LOOKED_FOR, check_exists
 from penstock.units import bytes_text, count_text, left_out_text, parse_bytes
+
+DEFAULTS = BuildOptions()
 
 Source = Annotated[Path, typer.Argument(metavar="SRC", help="Images: a folder, tars, Parquet, a table, a dataset.")]
 Out = Annotated[Path, typer.Argument(metavar="OUT", help="The dataset's folder, as photos.pen.")]
@@ -81,6 +83,7 @@ def build(
     keep_source: KeepOption = False,
     max_side: MaxSideOption = 0,
     short_side: ShortSideOption = 0,
+    max_pixels: MaxPixelsOption = DEFAULTS.max_pixels,
     kind: KindOption = "",
     allow_outside: OutsideOption = False,
     threads: ThreadsOption = 0,
@@ -105,6 +108,7 @@ def build(
         keep_source=keep_source,
         max_side=max_side,
         short_side=short_side,
+        max_pixels=max_pixels,
         formats=_field_formats(field or []),
         source_kind=kind,
         allow_outside=allow_outside,

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from penstock.cli.group import add_command, new_group
-from penstock.cli.output import JsonOption, Output
+from penstock.cli.output import JsonOption, MaxPixelsOption, Output
 from penstock.codecs import Conversion, DecodeOptions, Format, convert, find, find_by_extension, parse_format
 from penstock.errors import ArgumentError, CodecError, PenstockError, StorageError
 from penstock.storage import read_input, write_file
@@ -32,7 +32,6 @@ RegionOption = Annotated[
     str | None, typer.Option("--region", metavar="Y,X,H,W", help="Decode only this part, in pixels at --scale.")
 ]
 ScaleOption = Annotated[int, typer.Option("--scale", metavar="N", help="Decode at 1/N of each side: 1, 2, 4 or 8.")]
-MaxPixelsOption = Annotated[int, typer.Option("--max-pixels", metavar="N", help="Refuse images that claim more.")]
 
 DEFAULTS = DecodeOptions()
 

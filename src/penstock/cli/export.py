@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from penstock.cli.group import add_command
-from penstock.cli.output import JsonOption, Output
+from penstock.cli.output import JsonOption, MaxPixelsOption, Output
 from penstock.export import Exported, ExportOptions, export
 from penstock.export.run import LAYOUTS
 from penstock.units import bytes_text, count_text
@@ -54,6 +54,7 @@ def export_dataset(
     split: SplitOption = None,
     shard_samples: ShardOption = DEFAULTS.shard_samples,
     threads: ThreadsOption = 0,
+    max_pixels: MaxPixelsOption = DEFAULTS.max_pixels,
     json: JsonOption = False,
 ) -> None:
     """Write a dataset back as files.
@@ -63,7 +64,7 @@ def export_dataset(
     members), so that `penstock build OUT …` gives the same samples again. OUT appears when it is whole.
     """
     out = Output(json=json)
-    options = ExportOptions(layout, image_format, split, shard_samples)
+    options = ExportOptions(layout, image_format, split, shard_samples, max_pixels)
     begin = time.perf_counter()
     with out.progress() as on_progress:
         done = export(dataset, out_folder, options=options, threads=threads, on_progress=on_progress)

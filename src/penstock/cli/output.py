@@ -35,6 +35,9 @@ from rich.text import Text
 from penstock.errors import PenstockError, printable
 from penstock.types import OnProgress, no_progress
 
+MaxPixelsOption = Annotated[
+    int, typer.Option("--max-pixels", min=1, metavar="N", help="Refuse images that claim more.")
+]
 JsonOption = Annotated[
     bool, typer.Option("--json", help="Print one JSON object on stdout; everything else goes to stderr.")
 ]

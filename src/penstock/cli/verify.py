@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from penstock.cli.group import add_command
-from penstock.cli.output import JsonOption, Output
+from penstock.cli.output import JsonOption, MaxPixelsOption, Output
+from penstock.codecs.contract import DEFAULT_MAX_PIXELS
 from penstock.records import verify as verify_dataset
 from penstock.units import bytes_text, count_text
 
@@ -22,14 +23,21 @@ def register(app: typer.Typer) -> None:
     add_command(app, "verify", verify, examples=("penstock verify photos.pen", "penstock verify photos.pen --quick"))
 
 
-def verify(folder: Folder, quick: QuickOption = False, threads: ThreadsOption = 0, json: JsonOption = False) -> None:
+def verify(
+    folder: Folder,
+    quick: QuickOption = False,
+    threads: ThreadsOption = 0,
+    max_pixels: MaxPixelsOption = DEFAULT_MAX_PIXELS,
+    json: JsonOption = False,
+) -> None:
     """Check a dataset: files, records, and pixels against the hashes of the source's.
 
-    Damage is named by file, byte and sample. The exit status is 1 if there is any.
+    Damage is named by file, byte and sample. The exit status is 1 if there is any. Images of more than --max-pixels are
+    named, not decoded.
     """
     out = Output(json=json)
     with out.progress() as on_progress:
-        found = verify_dataset(folder, quick=quick, threads=threads, on_progress=on_progress)
+        found = verify_dataset(folder, quick=quick, threads=threads, max_pixels=max_pixels, on_progress=on_progress)
     for problem in found.problems:
         out.show(str(problem))
     looked_at = f"{count_text(found.num_samples, 'sample')}, {bytes_text(found.num_bytes)}"

@@ -12,6 +12,7 @@ from penstock.codecs.parameters import Parameter
 from penstock.types import Buffer, Pixels, Region
 
 DEFAULT_MAX_PIXELS = 2**28
+"""Of an image, before anything of it is allocated; whoever trusts a file may ask for more."""
 
 
 class Promise(Enum):

@@ -33,7 +33,13 @@ FOLDERS = {"image": "images", "mask": "masks"}
 
 
 def write_folder(
-    dataset: Dataset, fields: Sequence[FieldImages], target: Format, folder: Path, threads: int, on_progress: OnProgress
+    dataset: Dataset,
+    fields: Sequence[FieldImages],
+    target: Format,
+    folder: Path,
+    threads: int,
+    max_pixels: int,
+    on_progress: OnProgress,
 ) -> tuple[int, Counter[str]]:
     """Fill an empty folder; gives the bytes of all images, and the metadata that their files could not hold."""
     names = {field.name: file_names(dataset, field, alone=len(fields) == 1) for field in fields}
@@ -55,7 +61,7 @@ def write_folder(
                         said[field.name] = {"path": name, "role": field.role}
                 manifest.append(json_line({**said, **row}))
             _make_folders(folder, items)
-            exporting = _native.export_files(pool, items.plan(files, target), os.fsencode(folder))
+            exporting = _native.export_files(pool, items.plan(files, target, max_pixels), os.fsencode(folder))
             wait(exporting, on_progress, begin, len(dataset), len(items.names) / (end - begin))
             num_bytes += exporting.num_bytes
             dropped.update(exporting.dropped)

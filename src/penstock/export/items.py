@@ -37,7 +37,7 @@ class Items:
         self.texts.append(b"")
         self.images.append((images, position))
 
-    def plan(self, files: _native.SourceFiles, target: Format) -> _native.ExportPlan:
+    def plan(self, files: _native.SourceFiles, target: Format, max_pixels: int) -> _native.ExportPlan:
         """What the native threads need to know."""
         columns = (
             self._column("file", np.int32, ABSENT),
@@ -48,7 +48,8 @@ class Items:
             self._column("way", np.uint8),
         )
         pieces = self._pieces()
-        return _native.ExportPlan(files, self.names, self.texts, columns, pieces, target.codec, list(target.parameters))
+        parameters = list(target.parameters)
+        return _native.ExportPlan(files, self.names, self.texts, columns, pieces, target.codec, parameters, max_pixels)
 
     def _pieces(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         none = np.empty(0, np.int64)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from penstock.codecs.contract import DEFAULT_MAX_PIXELS
 from penstock.errors import ArgumentError
 from penstock.export.folder import write_folder
 from penstock.export.images import ENCODED, field_images, image_format
@@ -31,6 +32,8 @@ class ExportOptions:
     """Only this split; None: everything."""
     shard_samples: int = 10_000
     """Samples of a tar."""
+    max_pixels: int = DEFAULT_MAX_PIXELS
+    """Refuse a stored image that claims more pixels, where it has to be decoded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +88,11 @@ def export(
     expected = sum(int(field.length.sum()) for field in fields)
     with new_folder(Path(out), expected_bytes=expected) as folder:
         if chosen.layout == "folder":
-            num_bytes, dropped = write_folder(opened, fields, target, folder, threads, on_progress)
+            num_bytes, dropped = write_folder(opened, fields, target, folder, threads, chosen.max_pixels, on_progress)
         else:
-            num_bytes, dropped = write_tars(opened, fields, target, folder, chosen.shard_samples, threads, on_progress)
+            num_bytes, dropped = write_tars(
+                opened, fields, target, folder, chosen.shard_samples, threads, chosen.max_pixels, on_progress
+            )
     return Exported(
         path=Path(out),
         layout=chosen.layout,
@@ -112,6 +117,8 @@ def _check(options: ExportOptions) -> None:
         raise ArgumentError(
             f"there is no layout '{options.layout}'", where="layout", fix=f"choose of: {', '.join(LAYOUTS)}", code=130
         )
+    if options.max_pixels < 1:
+        raise ArgumentError(f"images of {options.max_pixels} pixels", where="max_pixels", fix="use 1 or more", code=130)
     if options.shard_samples < 1:
         raise ArgumentError(
             f"a tar of {options.shard_samples} samples", where="samples of a tar", fix="use 1 or more", code=130

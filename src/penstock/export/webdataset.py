@@ -38,6 +38,7 @@ def write_tars(
     folder: Path,
     shard_samples: int,
     threads: int,
+    max_pixels: int,
     on_progress: OnProgress,
 ) -> tuple[int, Counter[str]]:
     """Fill an empty folder; gives the bytes of all members, and the metadata that their files could not hold."""
@@ -48,7 +49,7 @@ def write_tars(
     write_classes(dataset, folder)
     for tar, positions in _shards(dataset, shard_samples):
         items = _members(dataset, fields, names, positions)
-        exporting = _native.export_tar(pool, items.plan(files, target), os.fsencode(folder / tar))
+        exporting = _native.export_tar(pool, items.plan(files, target, max_pixels), os.fsencode(folder / tar))
         wait(exporting, on_progress, done, len(dataset), len(items.names) / len(positions))
         done += len(positions)
         num_bytes += exporting.num_bytes

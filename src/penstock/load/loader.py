@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from penstock import _native
+from penstock.codecs.contract import DEFAULT_MAX_PIXELS
 from penstock.errors import ArgumentError, PenstockError
 from penstock.functions.forms import Forms
 from penstock.functions.sample import Drawing
@@ -89,6 +90,7 @@ class Loader:
         channels: str = "RGB",
         layout: str = "NHWC",
         verify: str = "first",
+        max_pixels: int = DEFAULT_MAX_PIXELS,
         on_error: str = "raise",
         max_errors: int = 100,
         rank: int = 0,
@@ -133,7 +135,7 @@ class Loader:
         dataset_bytes = int(self._samples.sizes[self._order.selection].sum())
         keeps_decoded = cached != "encoded"
         self._resources = choose_resources(memory, threads, cache, dataset_bytes, keeps_decoded=keeps_decoded)
-        self._policy = ReadPolicy(self._resources.cache, verify, decode, channels, layout)
+        self._policy = ReadPolicy(self._resources.cache, verify, decode, channels, layout, max_pixels)
         self._stage = open_stage(
             self._chain,
             roles_of(self._samples, self._as_tuple),

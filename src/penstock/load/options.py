@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from penstock import _native
+from penstock.codecs.contract import DEFAULT_MAX_PIXELS
 from penstock.errors import ArgumentError
 from penstock.storage import disk_limit
 
@@ -68,6 +69,7 @@ class ReadPolicy:
     decode: str = "exact"
     channels: str = "RGB"
     layout: str = "NHWC"
+    max_pixels: int = DEFAULT_MAX_PIXELS
 
     def __post_init__(self) -> None:
         check_choice("cache", self.cache, CACHES)
@@ -75,6 +77,7 @@ class ReadPolicy:
         check_choice("decode", self.decode, DECODES)
         check_choice("channels", self.channels, CHANNELS)
         check_choice("layout", self.layout, LAYOUTS)
+        check_count("max_pixels", self.max_pixels, 1)
 
     def native(self) -> _native.PipelineOptions:
         """As the pipeline takes it."""
@@ -84,6 +87,7 @@ class ReadPolicy:
         options.approximate = self.decode == "approximate"
         options.channels = CHANNELS[self.channels]
         options.layout = LAYOUTS[self.layout]
+        options.max_pixels = self.max_pixels
         options.read_limit = disk_limit()
         return options
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from penstock import _native
+from penstock.codecs.contract import DEFAULT_MAX_PIXELS
 from penstock.errors import StorageError
 from penstock.records.consistency import contradictions
 from penstock.records.dataset import Dataset
@@ -41,7 +42,12 @@ class Verification:
 
 
 def verify(
-    path: str | os.PathLike[str], *, quick: bool = False, threads: int = 0, on_progress: OnProgress = no_progress
+    path: str | os.PathLike[str],
+    *,
+    quick: bool = False,
+    threads: int = 0,
+    max_pixels: int = DEFAULT_MAX_PIXELS,
+    on_progress: OnProgress = no_progress,
 ) -> Verification:
     """Check a dataset. A manifest or an index that cannot be read is raised; everything else is a `Problem`.
 
@@ -49,10 +55,11 @@ def verify(
     what is said of samples that were kept or skipped.
 
     Quick: sizes and checksums of all files; a shard that fails is looked into, so that the record, the header or the
-    padding can be named. Otherwise every image is decoded too, and its pixels held against the hash of the source's.
+    padding can be named. Otherwise every image is decoded too, and its pixels held against the hash of the source's. An
+    image of more than `max_pixels` is not decoded but named, whatever the index says of it.
     """
     dataset = Dataset(path)
-    checker = _Checker(dataset, _native.ThreadPool(threads), on_progress)
+    checker = _Checker(dataset, _native.ThreadPool(threads), max_pixels, on_progress)
     problems = checker.check_files()
     locations = {field.name: dataset.locations(field.name) for field in dataset.manifest.image_fields}
     problems += checker.check_extents(locations)
@@ -82,8 +89,9 @@ def verify(
 
 
 class _Checker:
-    def __init__(self, dataset: Dataset, pool: _native.ThreadPool, on_progress: OnProgress) -> None:
+    def __init__(self, dataset: Dataset, pool: _native.ThreadPool, max_pixels: int, on_progress: OnProgress) -> None:
         self.dataset = dataset
+        self.max_pixels = max_pixels
         self.pool = pool
         self.on_progress = on_progress
         self.files = _native.SourceFiles([os.fsencode(path) for path in dataset.shard_paths()])
@@ -156,6 +164,7 @@ class _Checker:
             _pieces(found, ids),
             field.role == "mask",
             decode and field.role != "source",
+            self.max_pixels,
         )
         self._wait(checking.job, f"checking {field.name}")
         keys = self.dataset.column("key")
