@@ -344,7 +344,7 @@ def _read_format(document: Document, num_images: int) -> FormatCosts:
         values = document.values(name)
         if len(values) != num_images:
             raise document.refusal(f"{name} has {len(values)} numbers for {num_images} images", name)
-        if not all(value is None or _is_number(value) for value in values):
+        if not all(_is_number(value) or (value is None and name == "psnr") for value in values):
             raise document.refusal(f"{name} holds something that is no number", name)
         return np.array([math.inf if value is None else value for value in values], float)
 
