@@ -367,16 +367,29 @@ class Epochs : public Scenario {
         }
         if (pipeline_ != nullptr && !is_right()) give_up("a batch before the error is not right");
         given_.clear();
-        if (pipeline_ == nullptr) {
+        num_failed_ = 0;
+        if (pipeline_ == nullptr || !goes_on()) {
             if (loader_ == samples_.size()) give_up("an error after the last loader");
+            pipeline_.reset();
+            given_.clear();
             pipeline_ =
                 std::make_unique<Pipeline>(samples_[loader_].table(kSamples), program(), samples_[loader_].options);
+            run_epochs();
         }
-        num_failed_ = 0;
-        run_epochs();
         if (!is_right() || num_failed_ != 0) give_up("epochs after the error are not right");
         given_.clear();
         pipeline_.reset();
+    }
+
+    // Epochs of the pipeline that there is. False if a thread of it ended meanwhile for want of memory.
+    bool goes_on() {
+        try {
+            run_epochs();
+            return true;
+        } catch (...) {
+            if (!is_shortage(std::current_exception())) give_up("the pipeline ends by another error");
+            return false;
+        }
     }
 
     void make_records() {
