@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.import_graph import PACKAGE, ROOT, calls_in, find_circle, imports_of, inner_graph, modules
@@ -123,6 +125,12 @@ def test_only_storage_opens_data_files(module: str) -> None:
     opening = {"open", "read_bytes", "write_bytes", "read_text", "write_text", "fromfile", "tofile", "memmap"}
     opened = {call for call in calls_in(module) if "." in call or call == "open"}
     assert not {call for call in opened if call.split(".")[-1] in opening}
+
+
+def test_the_interpreter_lock_is_taken_and_released_in_one_place() -> None:
+    files = [path for path in (ROOT / "native").rglob("*") if path.suffix in (".cpp", ".h")]
+    asking = {path.stem for path in files if re.search(r"gil_scoped|PyGILState|PyEval_", path.read_text("utf-8"))}
+    assert asking == {"interpreter_lock"}
 
 
 def test_files_stay_readable_in_one_sitting() -> None:
