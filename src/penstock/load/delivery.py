@@ -104,9 +104,10 @@ class Delivery(Iterator[BatchDict]):
 
     def __next__(self) -> BatchDict:
         self._submit()
-        if not self._pending:
-            raise StopIteration
-        batch, ids = self._pending.popleft()
+        try:
+            batch, ids = self._pending.popleft()
+        except IndexError:  # the end, or given up by another thread
+            raise StopIteration from None
         try:
             began = perf_counter()
             self._pipeline.wait(batch)

@@ -160,6 +160,7 @@ class Loader:
         try:
             for batch, delivered in self._ahead(self._finished(delivery)):
                 if delivery is not self._delivery:
+                    self._check_open()
                     return  # another iteration has begun
                 self._delivered = delivered
                 yield batch if names is None else tuple(batch[name] for name in names)
@@ -195,7 +196,8 @@ class Loader:
     @property
     def epoch(self) -> int:
         """The epoch under way, or the one that the next `iter()` starts."""
-        return self._delivery.epoch if self._delivery is not None else self._next.epoch
+        delivery = self._delivery
+        return delivery.epoch if delivery is not None else self._next.epoch
 
     @property
     def dataset(self) -> Samples:
@@ -218,7 +220,8 @@ class Loader:
     @property
     def fidelity(self) -> int | None:
         """Scans that images are decoded from in the epoch under way, or the next one; None is all they have."""
-        return self._delivery.fidelity if self._delivery is not None else self._fidelity.at(self._next.epoch)
+        delivery = self._delivery
+        return delivery.fidelity if delivery is not None else self._fidelity.at(self._next.epoch)
 
     def set_fidelity(self, fidelity: int | None) -> None:
         """Let images have so many scans from the next epoch on, whatever `fidelity` planned: what a tuner calls."""
@@ -316,7 +319,7 @@ class Loader:
         Any thread may close a loader; one that iterates over it gets a PenstockError.
         """
         self._is_closed = True
-        self._abandon()
+        self._leave()
         if self._stage is not None:
             self._stage.close()
         self._pipeline.close()
@@ -338,13 +341,12 @@ class Loader:
                 fidelity=fidelity,
                 draws_anew=isinstance(self._cache, LiquidCache),
             )
-            self._delivery = Delivery(
-                self._pipeline, self._samples, part, self._budget.depth, self._log, self._progress
-            )
+            delivery = Delivery(self._pipeline, self._samples, part, self._budget.depth, self._log, self._progress)
+            self._delivery = delivery
         self._delivered = start.delivered
         # What comes after a break is the next epoch, unless a state is loaded.
         self._next = self._beginning(start.epoch + 1)
-        return self._delivery
+        return delivery
 
     def _beginning(self, epoch: int) -> State:
         """Before the first sample of an epoch."""
@@ -396,12 +398,16 @@ class Loader:
             with explained():
                 batch = next(delivery, None)
             if batch is None:
-                return
+                break
             if self._seeking.is_time(self._progress.wait_seconds, self._progress.run_seconds):
                 delivery.settle()
                 self._seeking.look(self._pipeline.stats())
             yield self._decoded(batch, delivery.epoch), delivery.delivered
-        if self._is_closed:  # an epoch that ends early is no epoch
+        self._check_open()
+
+    def _check_open(self) -> None:
+        """An epoch that ends early is no epoch."""
+        if self._is_closed:
             raise PenstockError("the loader is closed", where="loader", fix="make a new one", code=CANCELLED)
 
     def _ahead(self, batches: Iterator[tuple[BatchDict, int]]) -> Iterator[tuple[BatchDict, int]]:
@@ -430,21 +436,27 @@ class Loader:
         return self._policy.layout if self._stage is None else self._stage.functions.layout
 
     def _state(self) -> State:
-        if self._delivery is None:
+        delivery = self._delivery
+        if delivery is None:
             return self._next
-        left = self._delivery.batches
+        left = delivery.batches
         if self._delivered >= left.edge(left.num_batches):
-            return self._beginning(self._delivery.epoch + 1)
-        fingerprint, fidelity = self._samples.fingerprint, self._delivery.fidelity
-        state = State.of(self._order, self._delivery.epoch, self._delivered, fingerprint, fidelity)
+            return self._beginning(delivery.epoch + 1)
+        fingerprint, fidelity = self._samples.fingerprint, delivery.fidelity
+        state = State.of(self._order, delivery.epoch, self._delivered, fingerprint, fidelity)
         return replace(state, liquid=self._liquid)
 
     def _abandon(self) -> None:
-        if self._delivery is not None:
-            self._delivery.cancel()
-            self._delivery = None
+        if self._leave():
             # An epoch that was left is not what the cache planned: it begins anew.
             self._cache = None
+
+    def _leave(self) -> bool:
+        """Give up the epoch under way, if there is one: another thread may be at its end."""
+        delivery, self._delivery = self._delivery, None
+        if delivery is not None:
+            delivery.cancel()
+        return delivery is not None
 
     def _batches(self, start: int) -> Batches:
         return Batches(

@@ -7,6 +7,8 @@ import struct
 import subprocess
 import sys
 import threading
+from collections import deque
+from collections.abc import Iterator
 from pathlib import Path
 from time import sleep
 from typing import Any
@@ -17,6 +19,7 @@ import pytest
 import penstock
 from penstock import ArgumentError, CodecError, Loader, PenstockError, StorageError, _native
 from penstock.build import BuildOptions, build
+from penstock.load.delivery import BatchDict
 from penstock.load.failures import OUT_OF_MEMORY, Failure, FailureLog
 from penstock.load.options import ErrorPolicy
 from penstock.transforms import Resize
@@ -64,6 +67,73 @@ def test_a_loader_closed_between_two_batches_says_so(folder: Path) -> None:
         next(batches)
     with pytest.raises(PenstockError, match="the loader is closed"):
         next(iter(loader))
+
+
+class ClosedMeanwhile(Loader):
+    """Another thread closes it when a batch is ready and not yet handed out."""
+
+    def _ahead(self, batches: Iterator[tuple[BatchDict, int]]) -> Iterator[tuple[BatchDict, int]]:
+        for batch in batches:
+            self.close()
+            yield batch
+
+
+def test_an_epoch_does_not_end_early_without_a_word(folder: Path) -> None:
+    with pytest.raises(PenstockError, match="the loader is closed"):
+        list(ClosedMeanwhile(folder, batch_size=4))
+
+    loader = Loader(folder, batch_size=4)
+    batches = iter(loader)
+    next(batches)
+    loader._is_closed = True  # close() is at work, and has come to the batches under way
+    assert loader._delivery is not None
+    loader._delivery.cancel()
+    with pytest.raises(PenstockError, match="the loader is closed"):
+        list(batches)
+    loader.close()
+
+
+class EndsMeanwhile(Loader):
+    """Another thread ends the epoch whenever somebody has asked for it."""
+
+    def __getattribute__(self, name: str) -> object:
+        found: object = super().__getattribute__(name)
+        if name == "_delivery":
+            self._delivery = None
+        return found
+
+
+@pytest.mark.parametrize("name", ["close", "epoch", "fidelity", "iter", "state_dict"])
+def test_an_epoch_may_end_while_another_thread_asks_for_it(folder: Path, name: str) -> None:
+    loader = Loader(folder, batch_size=4)
+    batches = iter(loader)
+    next(batches)
+    loader.__class__ = EndsMeanwhile
+
+    if name == "iter":
+        assert next(iter(loader), None) is None
+    elif name in ("close", "state_dict"):
+        getattr(loader, name)()
+    else:
+        getattr(loader, name)
+    loader.close()
+
+
+def test_batches_may_be_given_up_while_one_is_taken(folder: Path) -> None:
+    class GivenUp(deque[Any]):
+        """Not empty when somebody looked, and empty now."""
+
+        def __bool__(self) -> bool:
+            return True
+
+    with Loader(folder, batch_size=4) as loader:
+        batches = iter(loader)
+        next(batches)
+        delivery = loader._delivery
+        assert delivery is not None
+        delivery.cancel()
+        delivery._pending = GivenUp()
+        assert next(delivery, None) is None
 
 
 @pytest.mark.parametrize("on_error", ["skip", "replace"])
