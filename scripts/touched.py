@@ -25,6 +25,7 @@ WHEEL = "tests/story/test_wheel.py"
 FRAMEWORKS = "tests/story/test_frameworks.py"
 DISK_FAULTS = "tests/stress/test_disk_faults.py"
 ALLOCATIONS = "tests/stress/test_native_allocations.py"
+RACES = "tests/stress/test_races.py"
 FUZZ = "tests/hostile/test_fuzz.py"
 OSS_FUZZ = "tests/hostile/test_oss_fuzz.py"
 FUZZ_ONE = FUZZ + "::test_a_minute_of_fuzzing_finds_nothing[{codec}]"
@@ -62,6 +63,7 @@ RULES = (
         (ARM64,),
     ),
     Rule(("native/base/*", "native/records/*", "native/storage/*", "tests/native/*"), (ALLOCATIONS,)),
+    Rule(("native/base/*", "native/bindings/*", "tests/native/planted_race.cpp", "tests/races.py"), (RACES,)),
     Rule(("native/engine/*", "src/penstock/load/*"), ("tests/stress", "tests/unit/engine", "tests/unit/load")),
     Rule(("src/penstock/order/*",), ("tests/stress/test_promises.py", "tests/unit/load")),
     Rule(
