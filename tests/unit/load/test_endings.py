@@ -220,13 +220,7 @@ waits.wait()
 if sys.argv[2] == "called":
     _native = sys.modules["penstock._native"]
     pool = _native.ThreadPool(2)
-    began = threading.Event()
-    def spin(_):
-        began.set()
-        while True:
-            pass
-    threading.Thread(target=lambda: pool.call_each(spin, 4), daemon=True).start()
-    began.wait()
+    threading.Thread(target=lambda: pool.call_each(lambda _: sum(range(10**9)), 4), daemon=True).start()
 """
 
 
