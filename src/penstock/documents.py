@@ -13,6 +13,7 @@ from typing import TypeAlias
 from penstock.errors import ArgumentError, PenstockError
 
 MAX_INTEGER = 2**63 - 1
+MAX_UNSIGNED = 2**64 - 1
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
 

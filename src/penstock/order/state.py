@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import cast
 
-from penstock.documents import Document, Json
+from penstock.documents import MAX_UNSIGNED, Document, Json
 from penstock.errors import ArgumentError
 from penstock.order.epochs import Order
 from penstock.order.window import Window
@@ -82,8 +82,8 @@ class State:
                 fix="load it with the version that wrote it",
             )
         state = cls(
-            seed=saved.integer("seed"),
-            epoch=saved.integer("epoch"),
+            seed=saved.integer("seed", maximum=MAX_UNSIGNED),
+            epoch=saved.integer("epoch", maximum=MAX_UNSIGNED),
             delivered=saved.integer("delivered"),
             num_samples=saved.integer("num_samples"),
             lanes=saved.integer("lanes", minimum=1),

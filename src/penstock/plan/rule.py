@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from penstock.chance import draw_uniform
-from penstock.documents import Document, Json
+from penstock.documents import MAX_UNSIGNED, Document, Json
 from penstock.plan.solve import Prices
 from penstock.profile.estimate import Estimate
 from penstock.types import Floats, Integers
@@ -101,7 +101,7 @@ def read_cheapest(document: Document) -> Cheapest:
         document.text("source_format"),
         formats,
         document.number("width", minimum=0),
-        document.integer("seed", 0),
+        document.integer("seed", 0, maximum=MAX_UNSIGNED),
     )
 
 
