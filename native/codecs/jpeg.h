@@ -30,8 +30,8 @@ enum class SegmentOrder : std::uint8_t { in_front, behind };
 /// without `restart` (a marker every MCU row, and a segment with their offsets).
 ///
 /// Pixels, APPn and COM segments stay as they are. Only the first image of a file is kept: what follows its end, and
-/// the MPF index of it, go; so do offsets of the rows as they were. Throws as a decode does, and `too_large` above
-/// `max_pixels`.
+/// the MPF index of it, go; so do offsets of the rows as they were. Throws as a decode does, `too_large` above
+/// `max_pixels`, and `unsupported` for a progressive file that lacks scans, if smoothing shows in its pixels.
 [[nodiscard]] ByteBuffer transcode(ByteView data, const Parameters& parameters, std::uint64_t max_pixels,
                                    SegmentOrder order = SegmentOrder::in_front);
 

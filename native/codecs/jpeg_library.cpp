@@ -177,6 +177,8 @@ void Decompressor::check_complete() const {
                 fix_of(ErrorCode::truncated));
 }
 
+bool Decompressor::lacks_scans() const noexcept { return info_.progressive_mode && !all_coefficients_known(info_); }
+
 void Decompressor::fail() const {
     const ErrorCode code = code_of(errors_.base.msg_code, source_.ended);
     const std::string what = scan_limit_.exceeded ? "jpeg has more than " + std::to_string(kMaxScans) + " scans"

@@ -83,6 +83,10 @@ class Decompressor {
     /// Throws `truncated` if a file of several scans ended before all of them were there.
     void check_complete() const;
 
+    /// Whether the scans read so far leave bits of coefficients unsaid in a progressive file. libjpeg then smooths over
+    /// blocks: what it decodes is not only a function of the coefficients.
+    [[nodiscard]] bool lacks_scans() const noexcept;
+
   private:
     // Goes even if the constructor fails after libjpeg took memory.
     struct Info : jpeg_decompress_struct {

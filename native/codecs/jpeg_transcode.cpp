@@ -80,6 +80,32 @@ void set_coding(jpeg_compress_struct& target, const Parameters& parameters) {
     target.write_Adobe_marker = FALSE;
 }
 
+OwnedImage pixels_of(ByteView data, std::uint64_t max_pixels, std::uint8_t scale) {
+    const Codec& codec = *find_codec("jpeg");
+    DecodeOptions options;
+    options.max_pixels = max_pixels;
+    options.scale = scale;
+    const DecodePlan plan = plan_decode(codec, data, options);
+    OwnedImage image(plan.shape, BufferPool::shared());
+    decode_image(codec, data, plan, image.view());
+    return image;
+}
+
+// Where a progressive file lacks scans, decoders smooth over blocks. They do not smooth the transcoded file, which has
+// all scans: its pixels may be others though its coefficients are the same.
+void check_same_pixels(ByteView source, ByteView coded, std::uint64_t max_pixels) {
+    for (const std::uint8_t scale : {1, 2, 4, 8}) {
+        const OwnedImage expected = pixels_of(source, max_pixels, scale);
+        const OwnedImage found = pixels_of(coded, max_pixels, scale);
+        if (std::memcmp(expected.view().data, found.view().data, expected.shape().bytes()) == 0) continue;
+        throw Error(ErrorCode::unsupported,
+                    "progressive jpeg lacks scans, which decoders make up for by smoothing: transcoded, with the same "
+                    "coefficients, it would have other pixels",
+                    "scans of the jpeg data",
+                    "restore the file from its source, or encode its pixels anew, for example with jpeg:q=95");
+    }
+}
+
 }  // namespace
 
 ByteBuffer transcode(ByteView data, const Parameters& parameters, std::uint64_t max_pixels, SegmentOrder order) {
@@ -102,6 +128,7 @@ ByteBuffer transcode(ByteView data, const Parameters& parameters, std::uint64_t 
         jpeg_finish_compress(&target);
     });
     ByteBuffer coded = compressor.take();
+    if (decompressor.lacks_scans()) check_same_pixels(data, coded.view(), max_pixels);
     if (order == SegmentOrder::behind) append_segments(coded, segments);
     return parameters.flag("restart") ? with_row_offsets(std::move(coded)) : std::move(coded);
 }

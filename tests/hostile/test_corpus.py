@@ -67,6 +67,15 @@ def test_every_kept_jpeg_is_transcoded_to_its_pixels_or_refused() -> None:
         np.testing.assert_array_equal(penstock.decode(coded), expected)
 
 
+@pytest.mark.parametrize("parameter", ["progressive", "optimize", "restart"])
+def test_a_progressive_jpeg_that_lacks_scans_is_not_transcoded_to_other_pixels(parameter: str) -> None:
+    """Decoders smooth it over blocks, which they would not do with a file that has all its scans."""
+    data = (CORPUS / "transcode" / "progressive-that-lacks-scans").read_bytes()
+    assert find("jpeg").decode(data, DecodeOptions()).shape == (53, 75, 3)
+    with pytest.raises(penstock.CodecError, match="lacks scans"):
+        _native.transcode_jpeg(data, [(parameter, "true")], 2**16)
+
+
 def test_metadata_of_every_kept_input_can_be_stored_and_embedded() -> None:
     for file in sorted((CORPUS / "metadata").iterdir()):
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from pathlib import Path
 from typing import Any
 
@@ -168,6 +169,30 @@ def test_transcoding_keeps_every_coefficient(between: str) -> None:
     straight = transcode(data, parse_format("jpeg:optimize"))
     roundabout = transcode(transcode(data, parse_format(between)), parse_format("jpeg:optimize"))
     assert roundabout == straight  # the bytes are a function of the coefficients alone
+
+
+def first_scans(data: bytes, count: int) -> bytes:
+    """A progressive JPEG that ends after some of its scans, with an end mark as if that were all of them."""
+    places = [place.start() for place in re.finditer(b"\xff\xda", data)]
+    return data[: places[count]] + b"\xff\xd9"
+
+
+@pytest.mark.parametrize("format_text", ["jpeg:progressive", "jpeg:restart", "jpeg:optimize"])
+@pytest.mark.parametrize("count", range(1, 10))
+def test_a_transcode_refuses_a_file_whose_missing_scans_a_decoder_makes_up_for(count: int, format_text: str) -> None:
+    data = first_scans(pillow_jpeg(sample_image(61, 83, 3, "uint8"), quality=85, progressive=True), count)
+    with pytest.raises(penstock.CodecError, match=r"lacks scans[\s\S]*jpeg:q=95") as caught:
+        transcode(data, parse_format(format_text))
+    assert caught.value.code == 350
+
+
+@pytest.mark.parametrize("format_text", ["jpeg:progressive", "jpeg:restart", "jpeg:optimize"])
+@pytest.mark.parametrize("count", range(1, 10))
+def test_a_transcode_takes_a_file_whose_missing_scans_change_no_pixel(count: int, format_text: str) -> None:
+    data = first_scans(pillow_jpeg(np.full((61, 83, 3), 128, np.uint8), progressive=True), count)
+    coded = transcode(data, parse_format(format_text))
+    for scale in (1, 2, 4, 8):
+        np.testing.assert_array_equal(penstock.decode(coded, scale=scale), penstock.decode(data, scale=scale))
 
 
 def test_the_first_picture_of_a_multi_picture_file_is_decoded() -> None:
