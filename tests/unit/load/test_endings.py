@@ -210,17 +210,20 @@ WAITING = """
 import sys, threading, penstock
 loader = penstock.Loader(sys.argv[1], batch_size=4, threads=1, memory="300MB")
 loader._pipeline.stall(None, 1.0, 8)
-waits = threading.Event()
-def wait():
-    batches = iter(loader)
-    waits.set()
-    list(batches)
-threading.Thread(target=wait, daemon=True).start()
-waits.wait()
+waiting = threading.Thread(target=lambda: list(loader), daemon=True)
+waiting.start()
+# Until the thread is in the native wait: ended inside of another library, it would be that library's matter.
+while (frame := sys._current_frames().get(waiting.ident)) is None or frame.f_code.co_name != "__next__":
+    pass
 if sys.argv[2] == "called":
-    _native = sys.modules["penstock._native"]
-    pool = _native.ThreadPool(2)
-    threading.Thread(target=lambda: pool.call_each(lambda _: sum(range(10**9)), 4), daemon=True).start()
+    def spin(_):
+        called.set()
+        while True:
+            pass
+    called = threading.Event()
+    pool = sys.modules["penstock._native"].ThreadPool(2)
+    threading.Thread(target=lambda: pool.call_each(spin, 4), daemon=True).start()
+    called.wait()
 """
 
 
