@@ -49,12 +49,13 @@ test-all:        ## both tiers: faults, fuzzing, soak, the wheel
 	$(SETUP) torch test vision bench fuzz wheel frameworks arm64 browser package
 	@$(RUN) -m pytest --no-header --dist loadgroup -n $(JOBS) --parts $(PYTEST_ARGS)
 
-lint:            ## ruff, mypy, clang-format; changes nothing
+lint:            ## ruff, mypy, clang-format, language; changes nothing
 	$(SETUP) torch test bench dev package
 	@$(TOOL)/ruff check -q .
 	@$(TOOL)/ruff format --check -q .
 	@$(TOOL)/mypy --no-error-summary
 	@$(TOOL)/clang-format --dry-run -Werror $(NATIVE)
+	@$(RUN) -m scripts.language
 
 format:          ## rewrite files the way lint wants them
 	$(SETUP) dev
