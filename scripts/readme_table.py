@@ -234,7 +234,7 @@ ROWS = (
     ),
     Row(
         "Whole images: `weir:fast` records; the PNG folder itself",
-        "torch DataLoader with Pillow on the PNGs, the only peer that was run",
+        "torch DataLoader with Pillow on the PNGs, the only rival that was run",
         "{weir:.0f}×; {png:.1f}× faster",
         "loader",
         {
@@ -255,7 +255,7 @@ ROWS = (
         DECODED,
     ),
     Row(
-        "JPEG regions that RandomResizedCrop asks for",
+        "JPEG decode of RandomResizedCrop regions",
         "decoding the whole image",
         "{times:.2f}× faster (rounds: {low:.2f} to {high:.2f})",
         "jpeg",
@@ -301,8 +301,8 @@ ROWS = (
         DECODED,
     ),
     Row(
-        "Progressive records, five of ten scans",
-        "the JPEGs that they were made from",
+        "Progressive records, five of ten scans read",
+        "the source JPEGs",
         "{saved:.0%} fewer bytes read; MS-SSIM {similarity:.3f} ({images} images)",
         "fidelity",
         {"bytes": {"part": "bytes", "fidelity": 5}, "similarity": {"part": "similarity", "fidelity": 5}},
@@ -317,16 +317,16 @@ ROWS = (
     Row(
         "Rate that `plan` predicts",
         "the measured rate",
-        "{median:.1%} off (median), at most {most:.1%}; in {disk:.0f} of {all:.0f} settings the disk limits, and "
-        "its rate is given to the plan",
+        "{median:.1%} off (median), at most {most:.1%}; the disk is the bottleneck in {disk:.0f} of {all:.0f} settings, "
+        "and the plan was given its rate",
         "campaign",
         {name: {"question": PREDICTION, "setting": name, "seconds": 10.0} for name in PREDICTED},
         _prediction_errors,
-        "{copies} copies of the JPEGs, and of the PNGs; disks of 60, 200, 800 MB/s; memory for 0 and 30 %",
+        "{copies} copies of the JPEGs, and of the PNGs; disks of 60, 200, 800 MB/s; memory for 0 and 30 % of the data",
     ),
     Row(
-        "Planned mix of JPEG and Weir on a disk of 800 MB/s, where cores and disk tie",
-        "best single format; best pair of formats in tenths",
+        "Planned mix of JPEG and Weir on a disk of 800 MB/s, where cores and disk are balanced",
+        "best single format; best pair of formats in steps of 10 %",
         "{single:.2f}×; {pair:.2f}× faster (the plan for 60 MB/s: {slow}; for 200 MB/s: {middle})",
         "campaign",
         {
