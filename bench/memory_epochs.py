@@ -17,7 +17,7 @@ import numpy as np
 
 from bench.peers.counting import disk_bytes, held_bytes
 from penstock import Loader
-from penstock.order.quality import measure
+from penstock.order.shuffle_quality import measure
 from penstock.transforms import RandomResizedCrop
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from bench.timing import Session, arguments
-from penstock.order import Batches, Order, Schedule, Share
+from penstock.order import Batches, Order, RankSchedule, Schedule
 from penstock.order.caches import open_cache
 
 BATCH_SIZE = 256
@@ -50,7 +50,7 @@ def contenders(formats: np.typing.NDArray[np.integer]) -> dict[str, Callable[[],
 def warm_epochs(name: str, order: Order) -> Callable[[], object]:
     """One epoch after the other, from the second on."""
     sizes = np.random.default_rng(0).lognormal(11, 0.5, order.num_samples).astype(np.int64)
-    cache = open_cache(name, Share(order, BATCH_SIZE), sizes, int(sizes.sum() * MEMORY))
+    cache = open_cache(name, RankSchedule(order, BATCH_SIZE), sizes, int(sizes.sum() * MEMORY))
     epochs = iter(range(10**6))
     cache.epoch(next(epochs))
     return lambda: cache.epoch(next(epochs))

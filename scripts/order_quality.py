@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from penstock.order import Order, Share, Window
+from penstock.order import Order, RankSchedule, Window
 from penstock.order.caches import open_cache
 from penstock.order.permutation import Indices, permutation
-from penstock.order.quality import measure
 from penstock.order.random import Purpose
+from penstock.order.shuffle_quality import measure
 
 NUM_SAMPLES = 20_000
 FORMATS = np.arange(NUM_SAMPLES) % 2
@@ -45,7 +45,7 @@ def _epochs(order: Order) -> list[Indices]:
 
 def _liquid(part: float) -> list[Indices]:
     sizes = np.full(NUM_SAMPLES, 1000)
-    cache = open_cache("liquid", Share(Order(FORMATS, seed=1), 64), sizes, int(sizes.sum() * part))
+    cache = open_cache("liquid", RankSchedule(Order(FORMATS, seed=1), 64), sizes, int(sizes.sum() * part))
     return [cache.epoch(number).ids for number in range(3)][1:]
 
 

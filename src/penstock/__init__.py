@@ -9,7 +9,7 @@ from penstock.version import __version__
 
 if typing.TYPE_CHECKING:
     from penstock.doctor import diagnose, watch
-    from penstock.load import Loader, Regimen
+    from penstock.load import DatasetSchedule, Loader, Regimen
     from penstock.records import Dataset
     from penstock.records import open_dataset as open  # noqa: A004  # as users of h5py, zarr and safetensors write it
 
@@ -18,6 +18,7 @@ __all__ = [
     "CodecError",
     "Dataset",
     "DatasetError",
+    "DatasetSchedule",
     "ImageInfo",
     "Loader",
     "PenstockError",
@@ -36,6 +37,7 @@ __all__ = [
 # What is imported when it is first asked for, because `import penstock` is to be quick.
 _WHEN_ASKED = {
     "Dataset": ("penstock.records", "Dataset"),
+    "DatasetSchedule": ("penstock.load", "DatasetSchedule"),
     "Loader": ("penstock.load", "Loader"),
     "Regimen": ("penstock.load", "Regimen"),
     "diagnose": ("penstock.doctor", "diagnose"),

@@ -16,7 +16,7 @@ from penstock import Loader, StorageError, _native
 from penstock.build import build
 from penstock.load.delivery import Delivery, EpochPart, Progress
 from penstock.load.failures import FailureLog
-from penstock.load.options import ErrorPolicy
+from penstock.load.loader_options import ErrorPolicy
 from penstock.load.samples import Samples
 from penstock.order import Batches, Order
 from penstock.transforms import RandomResizedCrop

@@ -12,7 +12,7 @@ from penstock.bench import EmulatedBench, LoaderBenchOptions, bench_under
 from penstock.build import Built, prepare
 from penstock.build.rules import read_rules
 from penstock.limits import NO_LIMITS, Limits
-from penstock.load.budget import Demand, plan_budget
+from penstock.load.budget import MemoryRequest, plan_budget
 from penstock.plan import Goals, Plan, Row, make_plan, write_plan
 from penstock.profile import Profile
 from penstock.profile.measure import ProfileOptions, measure
@@ -148,7 +148,7 @@ def _cache_bytes(options: AutoOptions, profile: Profile) -> int:
         return 0
     pixels = max(image.pixels * max(3, image.channels) * (image.bits // 8) for image in profile.images)
     sample = pixels if options.transform == "none" else 3 * 224 * 224
-    demand = Demand(options.batch_size, profile.cores, sample, pixels, pixels)
+    demand = MemoryRequest(options.batch_size, profile.cores, sample, pixels, pixels)
     return max(0, options.limits.memory_bytes // 2 - plan_budget(demand, 0).working_bytes)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from penstock.bench.spread import Spread
 from penstock.load import Loader
-from penstock.load.options import OWN_CACHES
+from penstock.load.loader_options import OWN_CACHES
 from penstock.transforms.named import named
 from penstock.types import OnProgress, no_progress
 

@@ -1,6 +1,6 @@
-"""Runs an order on the native pipeline: readers, decoders, transforms, batches."""
+"""Run an order on the native pipeline: readers, decoders, transforms, batches."""
 
+from penstock.load.dataset_schedule import DatasetSchedule, Regimen
 from penstock.load.loader import Loader
-from penstock.load.regimen import Regimen
 
-__all__ = ["Loader", "Regimen"]
+__all__ = ["DatasetSchedule", "Loader", "Regimen"]

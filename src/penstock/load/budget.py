@@ -22,7 +22,7 @@ MOST_MEMORY = 2**50  # that is looked for
 
 
 @dataclass(frozen=True, slots=True)
-class CacheWish:
+class CacheRequest:
     """What there is to keep in memory between epochs."""
 
     all_bytes: int
@@ -42,7 +42,7 @@ class CacheWish:
 
 
 @dataclass(frozen=True, slots=True)
-class Demand:
+class MemoryRequest:
     """What the data and the wishes ask for."""
 
     batch_size: int
@@ -57,7 +57,7 @@ class Demand:
     """Of encoded samples that a window reads before their batches."""
     foreseen_bytes: int | None = None
     """Of the scratch of one thread, as some headers tell it, where nobody knows the largest; None if none was read."""
-    cache: CacheWish | None = None
+    cache: CacheRequest | None = None
     """None if nothing is to stay."""
 
     @property
@@ -98,7 +98,7 @@ def depth_for(batch_size: int) -> int:
     return max(LEAST_DEPTH, -(-PREFETCHED_SAMPLES // batch_size) + 1)
 
 
-def plan_budget(demand: Demand, memory: int) -> Budget:
+def plan_budget(demand: MemoryRequest, memory: int) -> Budget:
     """Share out `memory` bytes; 0 means: what working well takes, and no cache.
 
     Too little is refused with the least that would do.
@@ -130,7 +130,7 @@ def plan_budget(demand: Demand, memory: int) -> Budget:
     return _with_cache(_grow(least, memory, alone), memory, demand.cache)
 
 
-def memory_for_cache(demand: Demand, cache_bytes: int) -> int:
+def memory_for_cache(demand: MemoryRequest, cache_bytes: int) -> int:
     """A memory that leaves the cache just so many bytes, or more where they come in one step."""
     assert demand.cache is not None, "there is one"
     low, high = 0, MOST_MEMORY
@@ -144,14 +144,14 @@ def memory_for_cache(demand: Demand, cache_bytes: int) -> int:
     return low
 
 
-def _grow(least: Budget, memory: int, demand: Demand) -> Budget:
+def _grow(least: Budget, memory: int, demand: MemoryRequest) -> Budget:
     """Beyond the least: first a second batch, then every thread its scratch, then reads, then depth."""
     budget = _second_batch(least, memory)
     most_read = max(least.read_bytes, MOST_READ_BYTES)
     return _grown(budget, demand, memory - budget.working_bytes, most_read, least.batch_bytes)
 
 
-def _grow_beside(least: Budget, memory: int, demand: Demand, cache: CacheWish) -> Budget:
+def _grow_beside(least: Budget, memory: int, demand: MemoryRequest, cache: CacheRequest) -> Budget:
     """The same beside a cache: work gets half of what is beyond a second batch, or what the cache cannot use.
 
     Reads get a few MB, and more only of much memory. A batch under way also costs what passes through memory for it.
@@ -171,7 +171,9 @@ def _second_batch(least: Budget, memory: int) -> Budget:
     return replace(least, depth=2) if memory - least.working_bytes >= least.batch_bytes else least
 
 
-def _grown(budget: Budget, demand: Demand, spare: int, most_read: int, batch_cost: int, unforeseen: int = 0) -> Budget:
+def _grown(
+    budget: Budget, demand: MemoryRequest, spare: int, most_read: int, batch_cost: int, unforeseen: int = 0
+) -> Budget:
     """`spare` more bytes of scratch, reads and depth, in this order."""
     if demand.scratch_bytes is not None:
         scratch = min(spare, demand.scratch_bytes * (demand.threads - 1))
@@ -193,5 +195,5 @@ def _grown(budget: Budget, demand: Demand, spare: int, most_read: int, batch_cos
     )
 
 
-def _with_cache(budget: Budget, memory: int, cache: CacheWish) -> Budget:
+def _with_cache(budget: Budget, memory: int, cache: CacheRequest) -> Budget:
     return replace(budget, cache_bytes=cache.held(memory - budget.working_bytes, budget.depth))

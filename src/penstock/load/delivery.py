@@ -16,7 +16,7 @@ from penstock.load.columns import Drawn
 from penstock.load.failures import Failure, FailureLog, substitutes
 from penstock.load.samples import Samples
 from penstock.order import Batches, Order
-from penstock.order.caches import Traffic
+from penstock.order.caches import EpochCachePlan
 
 BatchDict = dict[str, Any]
 """Arrays by field; a list of arrays where samples have different shapes."""
@@ -50,7 +50,7 @@ class EpochPart:
     order: Order
     epoch: int
     batches: Batches
-    traffic: Traffic | None = None
+    cache_plan: EpochCachePlan | None = None
     """None without a cache of our own."""
     program: _native.TransformProgram | None = None
     """Moves boxes as it moves pixels; None leaves them."""
@@ -60,10 +60,10 @@ class EpochPart:
     """Batches are drawn from what was read for any of them: a hit is a sample more than a batch reads."""
 
 
-def keeping_of(traffic: Traffic, batch: int) -> npt.NDArray[np.uint8]:
+def keeping_of(cache_plan: EpochCachePlan, batch: int) -> npt.NDArray[np.uint8]:
     """What becomes of each sample's bytes after a batch: 0 nothing, 1 they stay, 2 they go."""
-    keeps = traffic.keeps[traffic.slots(batch)]
-    return np.where(keeps, 1, np.where(traffic.leaves_of(batch), 2, 0)).astype(np.uint8)
+    keeps = cache_plan.keeps[cache_plan.slots(batch)]
+    return np.where(keeps, 1, np.where(cache_plan.leaves_of(batch), 2, 0)).astype(np.uint8)
 
 
 class Delivery(Iterator[BatchDict]):
@@ -88,7 +88,7 @@ class Delivery(Iterator[BatchDict]):
         self._samples = samples
         self._order = order
         self._samples_at = order.epoch(epoch)
-        self._traffic = part.traffic
+        self._cache_plan = part.cache_plan
         self._drawn = None if part.program is None else Drawn(part.program, order.seed, epoch)
         self._depth = depth
         self._log = log
@@ -169,11 +169,11 @@ class Delivery(Iterator[BatchDict]):
 
     def _wishes(self, number: int) -> tuple[Row, npt.NDArray[np.uint8] | None, Row | None]:
         """The samples of a batch, what becomes of their bytes, and what is read into memory with it."""
-        traffic = self._traffic
-        if traffic is None:
+        cache_plan = self._cache_plan
+        if cache_plan is None:
             return self._samples_at.take(self.batches.positions(number)).astype(np.uint64), None, None
-        ahead = traffic.reads_of(number).astype(np.uint64) if traffic.ahead else None
-        return traffic.ids[traffic.slots(number)].astype(np.uint64), keeping_of(traffic, number), ahead
+        ahead = cache_plan.reads_of(number).astype(np.uint64) if cache_plan.ahead else None
+        return cache_plan.ids[cache_plan.slots(number)].astype(np.uint64), keeping_of(cache_plan, number), ahead
 
     def _collect(self, batch: _native.Batch, ids: Row) -> BatchDict:
         found: BatchDict = {name: batch.pixels(index) for index, name in enumerate(self._samples.image_fields)}
@@ -224,9 +224,9 @@ class Delivery(Iterator[BatchDict]):
         raise failed[0].error
 
     def _count_refills(self) -> None:
-        if self._traffic is not None:
-            slots = self._traffic.slots(self._num_taken - 1)
-            ids = self._traffic.ids[slots][self._traffic.refills[slots]]
+        if self._cache_plan is not None:
+            slots = self._cache_plan.slots(self._num_taken - 1)
+            ids = self._cache_plan.ids[slots][self._cache_plan.refills[slots]]
             self._progress.refill_bytes += int(self._samples.sizes[ids].sum())
 
     def _account(self, ids: npt.NDArray[np.int64], waited: float, now: float) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from penstock import _native
 from penstock.errors import ArgumentError, CodecError, DatasetError, PenstockError, StorageError
-from penstock.load.options import ErrorPolicy
+from penstock.load.loader_options import ErrorPolicy
 from penstock.load.samples import Ids
 
 KEPT_ERRORS = 20

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from penstock.errors import ArgumentError
-from penstock.order import LiquidOrder, Order, Share, State
+from penstock.order import LiquidOrder, Order, RankSchedule, State
 from penstock.order.caches import LiquidCache
 
 SPREAD = 2.0  # standard deviations of a sample's size, for batches of large ones
@@ -40,27 +40,29 @@ def check_liquid(state: State, *, is_liquid: bool) -> None:
         )
 
 
-def open_liquid(state: State, share: Share, sizes: npt.NDArray[np.int64], capacity_bytes: int) -> LiquidCache:
+def open_liquid(
+    state: State, rank_schedule: RankSchedule, sizes: npt.NDArray[np.int64], capacity_bytes: int
+) -> LiquidCache:
     """The cache that goes on from a state: of the state's capacity, if it has one, else of this loader's."""
     saved = state.liquid
     if saved is None:
-        return LiquidCache(share, sizes, capacity_bytes)
-    if (saved.batch_size, saved.world_size) != (share.batch_size, share.world_size):
+        return LiquidCache(rank_schedule, sizes, capacity_bytes)
+    if (saved.batch_size, saved.world_size) != (rank_schedule.batch_size, rank_schedule.world_size):
         raise ArgumentError(
             f"the state is of batches of {saved.batch_size} on {saved.world_size} ranks, "
-            f"this loader has {share.batch_size} on {share.world_size}",
+            f"this loader has {rank_schedule.batch_size} on {rank_schedule.world_size}",
             where="state",
             fix='use the same with the liquid cache, or cache="rolling", whose states load at any',
             code=100,
         )
-    cache = LiquidCache(share, sizes, saved.capacity_bytes)
+    cache = LiquidCache(rank_schedule, sizes, saved.capacity_bytes)
     cache.replay(saved.since, state.epoch)
     return cache
 
 
-def order_of(cache: LiquidCache, share: Share) -> LiquidOrder:
+def order_of(cache: LiquidCache, rank_schedule: RankSchedule) -> LiquidOrder:
     """What a state keeps of it."""
-    return LiquidOrder(cache.capacity_bytes, share.batch_size, share.world_size, cache.since)
+    return LiquidOrder(cache.capacity_bytes, rank_schedule.batch_size, rank_schedule.world_size, cache.since)
 
 
 def passing_bytes(sizes: npt.NDArray[np.int64], num_samples: int) -> int:

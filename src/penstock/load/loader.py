@@ -16,28 +16,35 @@ from penstock.codecs.contract import DEFAULT_MAX_PIXELS
 from penstock.errors import ArgumentError, PenstockError
 from penstock.functions.forms import Forms
 from penstock.functions.sample import Drawing
-from penstock.load.budget import Budget, CacheWish, Demand, depth_for, memory_for_cache, plan_budget
+from penstock.load.budget import Budget, CacheRequest, MemoryRequest, depth_for, memory_for_cache, plan_budget
+from penstock.load.cache_layout import CacheLayout, check_cache_format, plan_cache_layout
 from penstock.load.delivery import BatchDict, Delivery, EpochPart, Progress
+from penstock.load.disk_probe import SlowDiskWatch
 from penstock.load.failures import FailureLog
-from penstock.load.fidelity import FidelityLike, as_fidelity
+from penstock.load.fidelity_schedule import FidelityLike, as_fidelity
+from penstock.load.format_trial import Bench
 from penstock.load.heads import Seen, look_at_heads
-from penstock.load.kept import Kept, check_cached, plan_kept
 from penstock.load.liquid import check_liquid, open_liquid, order_of, passing_bytes, refuse_with_liquid
-from penstock.load.look import chosen_samples, look_at
-from penstock.load.options import LAYOUTS, OWN_CACHES, ErrorPolicy, ReadPolicy, check_count, take_foreign_keywords
-from penstock.load.pattern import SeekingWatch
-from penstock.load.probe import Bench
+from penstock.load.loader_options import (
+    LAYOUTS,
+    OWN_CACHES,
+    ErrorPolicy,
+    ReadPolicy,
+    check_count,
+    take_foreign_keywords,
+)
 from penstock.load.process import CANCELLED, FORKED, explained, refuse_worker
 from penstock.load.python_part import forms_of, open_stage, roles_of
+from penstock.load.random_batches import chosen_samples, look_at
 from penstock.load.resources import choose_resources, local_world_size
 from penstock.load.samples import Ids, Samples, Subset
 from penstock.load.source import open_samples
 from penstock.load.stats import stats_of
 from penstock.load.windows import WindowLike, as_window, open_bytes, reading_of, window_stats
 from penstock.machine import memory as machine_memory
-from penstock.order import MOST_LANES, WINDOW_LANES, Batches, LiquidOrder, Order, Share, State, Window
-from penstock.order.caches import Cache, LiquidCache, Traffic, open_cache
-from penstock.order.forms import Room
+from penstock.order import MOST_LANES, WINDOW_LANES, Batches, LiquidOrder, Order, RankSchedule, State, Window
+from penstock.order.cache_formats import CacheRoom
+from penstock.order.caches import Cache, EpochCachePlan, LiquidCache, open_cache
 from penstock.transforms import split as split_transforms
 from penstock.transforms.apply import Transforms
 from penstock.types import OnProgress, no_progress
@@ -125,7 +132,7 @@ class Loader:
         selection = self._samples.select(split, subset)
         self._samples = replace(self._samples, selection=selection)
         chosen, self._reading = as_window(window, self._samples, cache)
-        self._seeking = SeekingWatch(self._samples, self._reading)
+        self._seeking = SlowDiskWatch(self._samples, self._reading)
         self._order = _order_of(self._samples, selection, seed, shuffle, chosen)
         self._samples.refuse_unloadable()
         self._as_tuple = self._checked_fields(as_tuple)
@@ -148,7 +155,7 @@ class Loader:
         if self._policy.cache == "liquid":
             refuse_with_liquid(self._order, drop_last=drop_last)
             self._order.places = self._samples.places
-        self._kept = Kept(cached)
+        self._kept = CacheLayout(cached)
         self._kept = self._plan_kept(cached)
         self._budget = self._share_out()
         self._pipeline = self._open_pipeline()
@@ -329,14 +336,14 @@ class Loader:
         start = self._next
         fidelity = self._fidelity.at(start.epoch)
         with explained():
-            traffic = self._traffic(start, fidelity)
+            cache_plan = self._cache_plan(start, fidelity)
             if isinstance(self._cache, LiquidCache):
-                self._liquid = order_of(self._cache, self._share())
+                self._liquid = order_of(self._cache, self._rank_schedule())
             part = EpochPart(
                 self._order,
                 start.epoch,
                 self._batches(start.delivered),
-                traffic,
+                cache_plan,
                 program=self._chain.program(),
                 fidelity=fidelity,
                 draws_anew=isinstance(self._cache, LiquidCache),
@@ -353,23 +360,23 @@ class Loader:
         state = State.of(self._order, epoch, 0, self._samples.fingerprint, self._fidelity.at(epoch))
         return replace(state, liquid=self._liquid)
 
-    def _traffic(self, start: State, fidelity: int | None) -> Traffic | None:
+    def _cache_plan(self, start: State, fidelity: int | None) -> EpochCachePlan | None:
         """What the cache does in the epoch that starts; None without a cache of our own."""
         is_liquid = self._policy.cache == "liquid"
         if self._budget.cache_bytes == 0 and not self._order.reads_runs and not is_liquid:
             return None
         if is_liquid and self._cache is None:
             sizes = self._samples.sizes_at(self._fidelity.most())
-            self._cache = open_liquid(start, self._share(), sizes, self._budget.cache_bytes)
+            self._cache = open_liquid(start, self._rank_schedule(), sizes, self._budget.cache_bytes)
         elif self._cache is None or (fidelity != self._cached_fidelity and not is_liquid):
             self._cache = self._cache_at(fidelity)
             self._cached_fidelity = fidelity
-        traffic = self._cache.epoch(start.epoch, start.delivered)
-        if traffic.resident_bytes[0] == 0:
+        cache_plan = self._cache.epoch(start.epoch, start.delivered)
+        if cache_plan.resident_bytes[0] == 0:
             self._pipeline.clear_cache()
         elif self._samples.blocks is not None:
-            self._pipeline.retain_cache(traffic.ids[traffic.hits].astype(np.uint64))
-        return traffic
+            self._pipeline.retain_cache(cache_plan.ids[cache_plan.hits].astype(np.uint64))
+        return cache_plan
 
     def _cache_at(self, fidelity: int | None) -> Cache:
         """A cache for samples of this fidelity. What is in memory stays: raising it reads only what is missing."""
@@ -379,7 +386,7 @@ class Loader:
         if resident is not None and self._held is not None:
             sizes = np.where(resident, np.maximum(sizes, self._held), sizes)
         self._held = sizes
-        cache = open_cache(self._policy.cache, self._share(), sizes, self._budget.cache_bytes, read_sizes)
+        cache = open_cache(self._policy.cache, self._rank_schedule(), sizes, self._budget.cache_bytes, read_sizes)
         if resident is not None:
             cache.carry(resident)
         return cache
@@ -424,7 +431,7 @@ class Loader:
 
     def _forms(self) -> Forms:
         """What functions in Python get: arrays, and tensors where they are torchvision's."""
-        return forms_of(self._chain.rest)
+        return forms_of(self._chain.python_transforms)
 
     def _python_workers(self, asked: int | None) -> int | None:
         """A place for adapters whose samples cannot go to another process."""
@@ -463,27 +470,29 @@ class Loader:
             self._order.num_samples, self.batch_size, self.rank, self.world_size, self.drop_last, start=start
         )
 
-    def _share(self) -> Share:
-        return Share(self._order, self.batch_size, self.rank, self.world_size, self.drop_last)
+    def _rank_schedule(self) -> RankSchedule:
+        return RankSchedule(self._order, self.batch_size, self.rank, self.world_size, self.drop_last)
 
-    def _plan_kept(self, cached: str) -> Kept:
+    def _plan_kept(self, cached: str) -> CacheLayout:
         """What samples are while they stay in memory; measures, unless they stay as they are."""
-        check_cached(cached, self._samples, self._policy, is_undecoded=self._undecoded is not _native.Undecoded.NONE)
+        check_cache_format(
+            cached, self._samples, self._policy, is_undecoded=self._undecoded is not _native.Undecoded.NONE
+        )
         if cached == "encoded" or self._resources.memory_bytes == 0:
-            return Kept(cached)
+            return CacheLayout(cached)
         try:
-            self._kept = Kept.at_most(cached, self._samples)
+            self._kept = CacheLayout.at_most(cached, self._samples)
             budget, may_encode = self._share_out(), True
         except ArgumentError:
             if cached != "decoded":
                 raise
-            self._kept = Kept(cached)
+            self._kept = CacheLayout(cached)
             budget, may_encode = self._share_out(), False
         free_bytes = self._resources.memory_bytes - budget.working_bytes
         stays = self._policy.cache == "pinned"
-        room = Room(self._resources.threads, free_bytes, self._num_passing(budget.depth), stays=stays)
+        room = CacheRoom(self._resources.threads, free_bytes, self._num_passing(budget.depth), stays=stays)
         bench = Bench(self._chain.program(), self._policy, self.batch_size, budget, free_bytes)
-        return plan_kept(cached, self._samples, self._share(), room, bench, may_encode=may_encode)
+        return plan_cache_layout(cached, self._samples, self._rank_schedule(), room, bench, may_encode=may_encode)
 
     def _num_passing(self, depth: int) -> int:
         """How many samples of the batches under way may come into memory before others leave it.
@@ -497,10 +506,10 @@ class Loader:
     def _share_out(self) -> Budget:
         return plan_budget(self._demand(), self._resources.memory_bytes)
 
-    def _demand(self) -> Demand:
+    def _demand(self) -> MemoryRequest:
         samples = self._samples
         sizes = samples.sizes_at(self._fidelity.most())
-        return Demand(
+        return MemoryRequest(
             self.batch_size,
             self._resources.threads,
             self._sample_bytes(),
@@ -529,18 +538,18 @@ class Loader:
         passes = 2 if len(self._chain.native) > 1 else 1
         return None if seen is None else seen.pixel_bytes * passes + seen.working_bytes
 
-    def _cache_wish(self, sizes: npt.NDArray[np.int64]) -> CacheWish:
+    def _cache_wish(self, sizes: npt.NDArray[np.int64]) -> CacheRequest:
         kept = self._kept.sizes_of(self._samples, sizes)[self._order.selection]
         all_bytes = int(kept.sum())
         passing_bytes = min(all_bytes, int(self._num_passing(1) * float(kept.mean())))
-        return CacheWish(all_bytes, -(-all_bytes // self.world_size), passing_bytes)
+        return CacheRequest(all_bytes, -(-all_bytes // self.world_size), passing_bytes)
 
     def _open_bytes(self, sizes: npt.NDArray[np.int64]) -> int:
         """Of encoded samples that come into memory before their batches do."""
         depth = depth_for(self.batch_size)
         if self._policy.cache == "liquid":
             return passing_bytes(sizes, depth * self.batch_size)
-        return open_bytes(self._share(), sizes, depth)
+        return open_bytes(self._rank_schedule(), sizes, depth)
 
     def _open_pipeline(self) -> _native.Pipeline:
         budget, options = self._budget, self._policy.native()

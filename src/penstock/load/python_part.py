@@ -12,7 +12,7 @@ from penstock.functions.keywords import check_keywords
 from penstock.functions.sample import SampleFunctions
 from penstock.load.columns import Boxes, Lists
 from penstock.load.failures import FailureLog
-from penstock.load.options import check_count
+from penstock.load.loader_options import check_count
 from penstock.load.python_stage import PythonStage, choose_place
 from penstock.load.samples import Samples
 from penstock.transforms import (
@@ -47,17 +47,17 @@ def open_stage(
     """The stage for what of a chain runs in Python, if anything does. Refuses functions that would part a sample."""
     if python_workers is not None:
         check_count("python_workers", python_workers, 0)
-    if not chain.rest:
+    if not chain.python_transforms:
         return None
-    refuse_partial(chain.rest, [name for name, role in roles.items() if role != "list"])
+    refuse_partial(chain.python_transforms, [name for name, role in roles.items() if role != "list"])
     _refuse_unmoved_points(chain, roles)
-    joint = [function for function in chain.rest if takes(function) in JOINT]
+    joint = [function for function in chain.python_transforms if takes(function) in JOINT]
     for function in joint:
         if takes(function) is Takes.KEYWORDS:
             check_keywords(function, roles)
     moved = roles if joint else {}
-    functions = SampleFunctions(chain.rest, moved, forms, layout, converted=chain.converted)
-    return PythonStage(functions, choose_place(functions, chain.rest, python_workers, threads), log)
+    functions = SampleFunctions(chain.python_transforms, moved, forms, layout, converted=chain.converted)
+    return PythonStage(functions, choose_place(functions, chain.python_transforms, python_workers, threads), log)
 
 
 def _refuse_unmoved_points(chain: Chain, roles: dict[str, str]) -> None:

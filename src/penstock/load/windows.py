@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from penstock.load.options import check_count
-from penstock.load.pattern import DEFAULT, measure_pattern
+from penstock.load.disk_probe import DEFAULT, measure_pattern
+from penstock.load.loader_options import check_count
 from penstock.load.samples import Samples
-from penstock.order import Order, Share, Window
-from penstock.order.caches import Traffic, open_cache
-from penstock.order.quality import measure
+from penstock.order import Order, RankSchedule, Window
+from penstock.order.caches import EpochCachePlan, open_cache
+from penstock.order.shuffle_quality import measure
 from penstock.units import parse_bytes
 
 EPOCHS_LOOKED_AT = 3
@@ -59,21 +59,21 @@ def _given(window: Window | int | str, samples: Samples) -> Window:
     return Window(window)
 
 
-def open_bytes(share: Share, sizes: npt.NDArray[np.int64], depth: int) -> int:
+def open_bytes(rank_schedule: RankSchedule, sizes: npt.NDArray[np.int64], depth: int) -> int:
     """The most that waits in memory for its batches, with `depth` of them under way."""
-    if not share.order.reads_runs:
+    if not rank_schedule.order.reads_runs:
         return 0
-    cache = open_cache("none", share, sizes, 0)
+    cache = open_cache("none", rank_schedule, sizes, 0)
     return int(ROOM * max(_most_open(cache.epoch(epoch), sizes, depth) for epoch in range(EPOCHS_LOOKED_AT)))
 
 
-def _most_open(traffic: Traffic, sizes: npt.NDArray[np.int64], depth: int) -> int:
+def _most_open(cache_plan: EpochCachePlan, sizes: npt.NDArray[np.int64], depth: int) -> int:
     """Reads of the batches under way may have come, and none of their samples be used."""
-    assert traffic.open_bytes is not None
-    ids, starts = traffic.reads
+    assert cache_plan.open_bytes is not None
+    ids, starts = cache_plan.reads
     read = np.concatenate([[0], np.cumsum(sizes[ids])])[starts]
     last = np.minimum(np.arange(len(starts)) + depth, len(starts) - 1)
-    return int((traffic.open_bytes + read[last] - read).max())
+    return int((cache_plan.open_bytes + read[last] - read).max())
 
 
 def window_stats(order: Order, batch_size: int) -> dict[str, Any] | None:

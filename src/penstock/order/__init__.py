@@ -2,23 +2,23 @@
 
 from penstock.order.epochs import EpochOrder, Order
 from penstock.order.lanes import MOST_LANES, choose_lanes
+from penstock.order.rank_schedule import RankSchedule
 from penstock.order.ranks import Batches
-from penstock.order.schedule import Schedule, Stretch
-from penstock.order.share import Share
+from penstock.order.schedule import BatchRange, Schedule
 from penstock.order.state import LiquidOrder, State
 from penstock.order.window import WINDOW_LANES, Window
 
 __all__ = [
     "MOST_LANES",
     "WINDOW_LANES",
+    "BatchRange",
     "Batches",
     "EpochOrder",
     "LiquidOrder",
     "Order",
+    "RankSchedule",
     "Schedule",
-    "Share",
     "State",
-    "Stretch",
     "Window",
     "choose_lanes",
 ]

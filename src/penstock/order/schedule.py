@@ -11,7 +11,7 @@ from penstock.order.ranks import Batches
 
 
 @dataclass(frozen=True)
-class Stretch:
+class BatchRange:
     """Some batches one after the other: batch first + i holds ids[starts[i] : starts[i + 1]]."""
 
     first: int
@@ -48,13 +48,13 @@ class Schedule:
         """The samples of batch `index`, in slot order."""
         return self.epoch_order.take(self.batches.positions(index))
 
-    def stretch(self, first: int = 0, last: int | None = None) -> Stretch:
+    def batch_range(self, first: int = 0, last: int | None = None) -> BatchRange:
         """Batches first … last-1 (to the end, if absent)."""
         last = self.num_batches if last is None else last
         ids = self.epoch_order.take(self.batches.positions(first, last))
-        return Stretch(first, ids, self.batches.starts(first, last))
+        return BatchRange(first, ids, self.batches.starts(first, last))
 
-    def stretches(self, num_batches: int, first: int = 0) -> Iterator[Stretch]:
+    def batch_ranges(self, num_batches: int, first: int = 0) -> Iterator[BatchRange]:
         """The batches from `first` on, `num_batches` at a time: an epoch that is larger than memory is never whole."""
         for begin in range(first, self.num_batches, num_batches):
-            yield self.stretch(begin, min(begin + num_batches, self.num_batches))
+            yield self.batch_range(begin, min(begin + num_batches, self.num_batches))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from penstock.order import Window
-from penstock.order.pattern import WORTH_IT, DiskRates, choose_window
+from penstock.order.disk_rates import WORTH_IT, DiskRates, choose_window
 from penstock.plan.problem import Problem
 from penstock.plan.rates import Rates, rates_of
 from penstock.types import Floats

@@ -14,7 +14,7 @@ import numpy as np
 from penstock.chance import draw
 from penstock.documents import Json
 from penstock.errors import StorageError
-from penstock.order.pattern import seek_seconds
+from penstock.order.disk_rates import seek_seconds
 from penstock.profile.values import Disk, Figure
 from penstock.storage import AppendFile, probe_reads, time_opens, write_file
 from penstock.types import OnProgress, no_progress

@@ -22,7 +22,7 @@ from penstock import _native
 from penstock.codecs import parse_format
 from penstock.load.delivery import Delivery, EpochPart, Progress
 from penstock.load.failures import FailureLog
-from penstock.load.options import ErrorPolicy
+from penstock.load.loader_options import ErrorPolicy
 from penstock.load.samples import Samples, as_folder, pack_names
 from penstock.order import Batches, Order
 from penstock.profile.values import Figure
@@ -160,7 +160,7 @@ def measure_pipeline(
     out. A repeat of a format takes about `seconds`. Writes a probe file per format into `folder`, and removes it.
     """
     native = [name for name in stored if parse_format(name).codec in _native.codec_names()]
-    if chain.rest or not native:
+    if chain.python_transforms or not native:
         return PipelineCosts({}, None)
     with ExitStack() as stack:
         running = {}
@@ -189,7 +189,7 @@ def measure_scaling(
 ) -> tuple[tuple[int, Figure], ...]:
     """How much more n threads get done in n cores' time than one thread in one's; threads take turns."""
     counts = sorted({1, *(2**power for power in range(1, cores.bit_length()) if 2**power <= cores), cores})
-    if chain.rest or parse_format(name).codec not in _native.codec_names():
+    if chain.python_transforms or parse_format(name).codec not in _native.codec_names():
         return ()
     codec = parse_format(name).codec
     with ExitStack() as stack:

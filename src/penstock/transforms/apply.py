@@ -35,8 +35,10 @@ def apply(
     (224, 224, 3)
     """
     chain = split(transforms)
-    if chain.rest:
-        raise ArgumentError(f"{chain.rest[0]!r} does not run natively", where="apply", fix="call it on the result")
+    if chain.python_transforms:
+        raise ArgumentError(
+            f"{chain.python_transforms[0]!r} does not run natively", where="apply", fix="call it on the result"
+        )
     program = chain.program()
     if field == "mask":
         program = program.for_masks()

@@ -1,7 +1,8 @@
-"""A list of transforms, or a torchvision Compose, as a chain: the part that runs natively, and the rest."""
+"""Split transforms, or a torchvision Compose, into a native part and Python transforms."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -22,7 +23,7 @@ class Chain:
     """What runs natively for every sample, and what is left for Python, in this order."""
 
     native: tuple[Transform, ...] = ()
-    rest: tuple[Callable[[Any], Any], ...] = ()
+    python_transforms: tuple[Callable[[Any], Any], ...] = ()
     converted: bool = False
     """Whether the native part made numbers of Pillow images (ToImage, ToDtype): what follows expects tensors."""
 
@@ -30,9 +31,15 @@ class Chain:
         """The native part, compiled."""
         return _native.TransformProgram([transform.operation() for transform in self.native])
 
+    @property
+    def rest(self) -> tuple[Callable[[Any], Any], ...]:
+        """Return `python_transforms`, by their name until version 0.1."""
+        warnings.warn("Chain.rest is called python_transforms now", DeprecationWarning, stacklevel=2)
+        return self.python_transforms
+
     def __repr__(self) -> str:
         lines = [f"  native  {transform!r}" for transform in self.native]
-        lines += [f"  python  {transform!r}" for transform in self.rest]
+        lines += [f"  python  {transform!r}" for transform in self.python_transforms]
         return "\n".join(["Chain(", *lines, ")"])
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from penstock.bench import LoaderBenchOptions, bench_loader
 from penstock.build import build
-from penstock.load.kept import CHOICES
+from penstock.load.cache_layout import CHOICES
 from penstock.synth import Scenes, write
 
 NUM_IMAGES, PIXEL_BYTES = 60, 96 * 64 * 3

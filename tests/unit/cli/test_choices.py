@@ -15,8 +15,8 @@ import penstock
 from penstock.build import build
 from penstock.cli.app import app
 from penstock.export.run import LAYOUTS
-from penstock.load.kept import CHOICES as KEPT
-from penstock.load.options import CACHES, DECODES, POLICIES
+from penstock.load.cache_layout import CHOICES as KEPT
+from penstock.load.loader_options import CACHES, DECODES, POLICIES
 from penstock.profile import write_profile
 from penstock.sources import SOURCES
 from penstock.synth.scenes import VARIANTS

@@ -11,7 +11,7 @@ import penstock
 from penstock.kernels.output import Canvas, Output
 from penstock.testing.codec import sample_image
 from penstock.torch import decode_batch
-from penstock.torch.decode import _decode_there
+from penstock.torch.batch_decoding import _decode_there
 from penstock.types import Buffer
 from tests.unit.kernels.run import CPU
 

@@ -13,9 +13,9 @@ import numpy.typing as npt
 import penstock
 from penstock import Loader
 from penstock.build import build
-from penstock.load.options import OWN_CACHES
-from penstock.order import Share
-from penstock.order.caches import Cache, Traffic, open_cache
+from penstock.load.loader_options import OWN_CACHES
+from penstock.order import RankSchedule
+from penstock.order.caches import Cache, EpochCachePlan, open_cache
 from penstock.transforms import RandomResizedCrop, Transform
 
 PAGE = 4096
@@ -83,11 +83,11 @@ def memory_of(loader: Loader, part: float) -> int:
 
 def open_like(loader: Loader) -> Cache:
     """The pure cache that a loader should follow."""
-    share = Share(loader._order, loader.batch_size, loader.rank, loader.world_size)
-    return open_cache(loader._policy.cache, share, loader.dataset.sizes, loader._budget.cache_bytes)
+    rank_schedule = RankSchedule(loader._order, loader.batch_size, loader.rank, loader.world_size)
+    return open_cache(loader._policy.cache, rank_schedule, loader.dataset.sizes, loader._budget.cache_bytes)
 
 
-def aligned_bytes(path: Path, traffic: Traffic, most_bytes: int) -> int:
+def aligned_bytes(path: Path, cache_plan: EpochCachePlan, most_bytes: int) -> int:
     """Bytes of the extents that the misses of an epoch take: whole pages, those that touch read at once.
 
     No read is larger than `most_bytes`; where it is cut, a page that two records share is read twice.
@@ -95,8 +95,8 @@ def aligned_bytes(path: Path, traffic: Traffic, most_bytes: int) -> int:
     place = penstock.open(path).locations("image")
     file_bytes = [Path(path, name).stat().st_size for name in place.shard_files]
     total = 0
-    for batch in range(traffic.num_batches):
-        reads = traffic.reads_of(batch)
+    for batch in range(cache_plan.num_batches):
+        reads = cache_plan.reads_of(batch)
         last = (-1, 0, 0)
         for shard, offset, length in sorted(
             zip(place.shard[reads].tolist(), place.offset[reads].tolist(), place.length[reads].tolist(), strict=True)

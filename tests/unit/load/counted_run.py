@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from penstock import Loader, _native
-from penstock.load.options import OWN_CACHES
+from penstock.load.loader_options import OWN_CACHES
 from tests.unit.load.counted import memory_for
 from tests.unit.load.witness import Pixels, Witness
 

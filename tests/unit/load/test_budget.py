@@ -16,16 +16,16 @@ from hypothesis import strategies as st
 import penstock
 from penstock import ArgumentError, Loader, _native
 from penstock.build import build
-from penstock.load.budget import Budget, Demand, plan_budget
+from penstock.load.budget import Budget, MemoryRequest, plan_budget
 from penstock.transforms import CenterCrop
 
 MIB = 2**20
-DEMAND = Demand(
+DEMAND = MemoryRequest(
     batch_size=256, threads=4, sample_bytes=224 * 224 * 3, largest_read_bytes=2 * MIB, largest_pixel_bytes=12 * MIB
 )
 
 
-def least_of(demand: Demand) -> int:
+def least_of(demand: MemoryRequest) -> int:
     """What an error says is needed."""
     with pytest.raises(ArgumentError) as caught:
         plan_budget(demand, 1)
@@ -43,7 +43,7 @@ def least_of(demand: Demand) -> int:
 def test_the_parts_never_exceed_what_was_given(
     batch_size: int, threads: int, sample_bytes: int | None, largest_read: int, largest_pixels: int | None, spare: int
 ) -> None:
-    demand = Demand(batch_size, threads, sample_bytes, largest_read, largest_pixels)
+    demand = MemoryRequest(batch_size, threads, sample_bytes, largest_read, largest_pixels)
     memory = least_of(demand) + spare
 
     budget = plan_budget(demand, memory)

@@ -57,10 +57,10 @@ def check_run(loader: Loader, path: Path, epochs: list[Epoch]) -> None:
     """Batch by batch and byte by byte as the cache said before."""
     cache = open_like(loader)
     for number, epoch in enumerate(epochs):
-        traffic = cache.epoch(number)
-        assert np.array_equal(np.concatenate(epoch.ids), traffic.ids)
-        assert epoch.hits == traffic.hits_per_batch.tolist()
-        assert epoch.bytes_read == aligned_bytes(path, traffic, most_read_bytes(loader))
+        cache_plan = cache.epoch(number)
+        assert np.array_equal(np.concatenate(epoch.ids), cache_plan.ids)
+        assert epoch.hits == cache_plan.hits_per_batch.tolist()
+        assert epoch.bytes_read == aligned_bytes(path, cache_plan, most_read_bytes(loader))
     assert loader.stats()["num_unkept"] == 0
     assert loader.stats()["refill_bytes"] == 0
 

@@ -13,12 +13,22 @@ from hypothesis import strategies as st
 import penstock
 from penstock import ArgumentError, Loader, PenstockError
 from penstock.build import build
-from penstock.load.budget import FEW_READ_BYTES, MIB, CacheWish, Demand, depth_for, memory_for_cache, plan_budget
+from penstock.load.budget import (
+    FEW_READ_BYTES,
+    MIB,
+    CacheRequest,
+    MemoryRequest,
+    depth_for,
+    memory_for_cache,
+    plan_budget,
+)
 from penstock.load.heads import Seen, look_at_heads, some_of
 from penstock.transforms import CenterCrop
 
 BATCH, SAMPLE = 32, 35_000
-WORK = Demand(BATCH, threads=4, sample_bytes=64 * 64 * 3, largest_read_bytes=2 * SAMPLE, largest_pixel_bytes=300_000)
+WORK = MemoryRequest(
+    BATCH, threads=4, sample_bytes=64 * 64 * 3, largest_read_bytes=2 * SAMPLE, largest_pixel_bytes=300_000
+)
 GIB = 1024
 # Memory in MiB, and the share of it that the cache gets for datasets of 7 MiB, 100 MiB and 10 GiB, in per cent.
 TABLE = {
@@ -28,11 +38,11 @@ TABLE = {
 }
 
 
-def demand_of(cache: str, dataset_bytes: int, work: Demand = WORK) -> Demand:
+def demand_of(cache: str, dataset_bytes: int, work: MemoryRequest = WORK) -> MemoryRequest:
     """As a loader has it, for samples of one size."""
     open_bytes = min(dataset_bytes, depth_for(work.batch_size) * work.batch_size * SAMPLE) if cache == "liquid" else 0
     passing_bytes = min(dataset_bytes, work.batch_size * SAMPLE) if cache == "rolling" else 0
-    return replace(work, open_bytes=open_bytes, cache=CacheWish(dataset_bytes, dataset_bytes, passing_bytes))
+    return replace(work, open_bytes=open_bytes, cache=CacheRequest(dataset_bytes, dataset_bytes, passing_bytes))
 
 
 @pytest.mark.parametrize("memory", TABLE["rolling"])
@@ -65,7 +75,7 @@ def test_large_memories_are_divided_as_without_a_cache(batch_size: int) -> None:
 
 
 def test_threads_and_a_second_batch_share_the_lesser_half() -> None:
-    large = Demand(64, threads=8, sample_bytes=150_000, largest_read_bytes=MIB, largest_pixel_bytes=12 * MIB)
+    large = MemoryRequest(64, threads=8, sample_bytes=150_000, largest_read_bytes=MIB, largest_pixel_bytes=12 * MIB)
     for memory in (64, 128, 256):
         budget = plan_budget(demand_of("pinned", 10**12, large), memory * MIB)
         assert budget.depth >= 2
@@ -101,8 +111,10 @@ def test_no_division_exceeds_the_memory(
     passing: int,
     memory: int,
 ) -> None:
-    wish = CacheWish(dataset, -(-dataset // ranks), min(passing, dataset))
-    demand = Demand(batch_size, threads, sample_bytes, 100_000, largest_pixels, foreseen_bytes=foreseen, cache=wish)
+    wish = CacheRequest(dataset, -(-dataset // ranks), min(passing, dataset))
+    demand = MemoryRequest(
+        batch_size, threads, sample_bytes, 100_000, largest_pixels, foreseen_bytes=foreseen, cache=wish
+    )
     try:
         budget = plan_budget(demand, memory)
     except ArgumentError:

@@ -21,7 +21,7 @@ from penstock import ArgumentError, CodecError, Loader, PenstockError, StorageEr
 from penstock.build import BuildOptions, build
 from penstock.load.delivery import BatchDict
 from penstock.load.failures import OUT_OF_MEMORY, Failure, FailureLog
-from penstock.load.options import ErrorPolicy
+from penstock.load.loader_options import ErrorPolicy
 from penstock.transforms import Resize
 
 

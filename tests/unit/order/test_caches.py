@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from penstock.errors import ArgumentError
-from penstock.order import Order, Share
+from penstock.order import Order, RankSchedule
 from penstock.order.caches import CACHES, Cache, LiquidCache, RollingCache, open_cache
 from penstock.testing.cache import PlainArena
 from tests.unit.order.cases import Case, cases, property_of_order
@@ -28,7 +28,7 @@ class Caching(RuleBasedStateMachine):
     def start(self, case: Case, name: str, part: float) -> None:
         self.name = name
         rank = case.seed % case.world_size
-        self.share = Share(case.order(), case.batch_size, rank, case.world_size)
+        self.rank_schedule = RankSchedule(case.order(), case.batch_size, rank, case.world_size)
         self.sizes = sizes_of(case.num_samples, case.seed % 1000)
         self.capacity_bytes = int(self.sizes.sum() * part / case.world_size)
         self.cache = self.opened()
@@ -36,7 +36,7 @@ class Caching(RuleBasedStateMachine):
         self.epoch = 0
 
     def opened(self) -> Cache:
-        return open_cache(self.name, self.share, self.sizes, self.capacity_bytes)
+        return open_cache(self.name, self.rank_schedule, self.sizes, self.capacity_bytes)
 
     @rule()
     def next_epoch(self) -> None:
@@ -51,14 +51,14 @@ class Caching(RuleBasedStateMachine):
 
     @rule(part=st.floats(0, 1))
     def restart_inside(self, part: float) -> None:
-        batches = self.share.schedule(self.epoch).batches
+        batches = self.rank_schedule.schedule(self.epoch).batches
         start = batches.edge(int(part * batches.num_batches))
         before = self.cache
         self.cache = self.opened()
         self.arena.restart()
         if isinstance(before, LiquidCache) and isinstance(self.cache, LiquidCache) and before.since >= 0:
             self.cache.replay(before.since, self.epoch)
-        if self.share.order.num_samples > start:
+        if self.rank_schedule.order.num_samples > start:
             self.arena.run(self.cache.epoch(self.epoch, start))
             self.epoch += 1
 
@@ -78,8 +78,8 @@ TestCaching = Caching.TestCase
 @pytest.mark.parametrize("name", ["rolling", "liquid"])
 def test_hits_are_constant_from_the_second_epoch_on(name: str, num_formats: int, world_size: int, part: float) -> None:
     sizes = sizes_of(8_000)
-    share = Share(Order(np.arange(8_000) * 7 % num_formats, seed=3), 64, world_size - 1, world_size)
-    cache = open_cache(name, share, sizes, int(sizes.sum() * part / world_size))
+    rank_schedule = RankSchedule(Order(np.arange(8_000) * 7 % num_formats, seed=3), 64, world_size - 1, world_size)
+    cache = open_cache(name, rank_schedule, sizes, int(sizes.sum() * part / world_size))
 
     cache.epoch(0)
     per_batch = np.concatenate([cache.epoch(epoch).hits_per_batch[:-1] for epoch in (1, 2, 3)])
@@ -93,8 +93,8 @@ def test_hits_are_constant_from_the_second_epoch_on(name: str, num_formats: int,
 @pytest.mark.parametrize("name", ["rolling", "pinned"])
 def test_memory_for_a_part_saves_that_part_of_the_reads(name: str, part: float, num_formats: int) -> None:
     sizes = sizes_of(5_000)
-    share = Share(Order(np.arange(5_000) % num_formats, seed=4), 64)
-    cache = open_cache(name, share, sizes, int(sizes.sum() * part))
+    rank_schedule = RankSchedule(Order(np.arange(5_000) % num_formats, seed=4), 64)
+    cache = open_cache(name, rank_schedule, sizes, int(sizes.sum() * part))
 
     cache.epoch(0)
     read_bytes = [int(sizes[cache.epoch(epoch).reads[0]].sum()) for epoch in (1, 2, 3, 4)]
@@ -104,7 +104,9 @@ def test_memory_for_a_part_saves_that_part_of_the_reads(name: str, part: float, 
 
 def test_samples_that_change_their_rank_still_fill_the_memory() -> None:
     sizes = sizes_of(6_000)
-    cache = RollingCache(Share(Order(np.zeros(6_000, np.uint8), seed=5), 60, 0, 7), sizes, int(sizes.sum() * 0.1) // 7)
+    cache = RollingCache(
+        RankSchedule(Order(np.zeros(6_000, np.uint8), seed=5), 60, 0, 7), sizes, int(sizes.sum() * 0.1) // 7
+    )
 
     cache.epoch(0)
 
@@ -113,7 +115,7 @@ def test_samples_that_change_their_rank_still_fill_the_memory() -> None:
 
 def test_pinned_hits_what_it_pinned() -> None:
     sizes = sizes_of(5000)
-    cache = open_cache("pinned", Share(Order(np.zeros(5000, np.uint8)), 64), sizes, int(sizes.sum() * 0.3))
+    cache = open_cache("pinned", RankSchedule(Order(np.zeros(5000, np.uint8)), 64), sizes, int(sizes.sum() * 0.3))
 
     pinned = int(cache.epoch(0).keeps.sum())
 
@@ -126,7 +128,9 @@ def test_ranks_that_divide_the_lanes_hit_like_one() -> None:
 
     def hits(world_size: int) -> float:
         caches = [
-            RollingCache(Share(order, 240 // world_size, rank, world_size), sizes, int(sizes.sum() * 0.4) // world_size)
+            RollingCache(
+                RankSchedule(order, 240 // world_size, rank, world_size), sizes, int(sizes.sum() * 0.4) // world_size
+            )
             for rank in range(world_size)
         ]
         for cache in caches:
@@ -139,10 +143,10 @@ def test_ranks_that_divide_the_lanes_hit_like_one() -> None:
 
 def test_a_restart_is_counted_as_refill() -> None:
     sizes = sizes_of(5000)
-    share = Share(Order(np.zeros(5000, np.uint8)), 50)
+    rank_schedule = RankSchedule(Order(np.zeros(5000, np.uint8)), 50)
     capacity_bytes = int(sizes.sum() * 0.3)
 
-    restarted = open_cache("rolling", share, sizes, capacity_bytes)
+    restarted = open_cache("rolling", rank_schedule, sizes, capacity_bytes)
     resumed, after = restarted.epoch(3, start=2500), restarted.epoch(4)
 
     assert not resumed.hits.any()
@@ -155,7 +159,7 @@ def test_a_restart_is_counted_as_refill() -> None:
 @given(case=cases(windows=False), part=st.floats(0, 1.2))
 def test_all_batches_of_an_epoch_hit_alike(case: Case, part: float) -> None:
     sizes = sizes_of(case.num_samples)
-    cache = open_cache("rolling", Share(case.order(), case.batch_size), sizes, int(sizes.sum() * part))
+    cache = open_cache("rolling", RankSchedule(case.order(), case.batch_size), sizes, int(sizes.sum() * part))
 
     cache.epoch(0)
     hits = cache.epoch(1).hits_per_batch[:-1]
@@ -164,15 +168,15 @@ def test_all_batches_of_an_epoch_hit_alike(case: Case, part: float) -> None:
 
 
 def test_what_no_cache_can_do_is_refused() -> None:
-    share = Share(Order(np.zeros(100, np.uint8)), 10)
+    rank_schedule = RankSchedule(Order(np.zeros(100, np.uint8)), 10)
     sizes = np.ones(100, np.int64)
 
     for wrong in (
-        lambda: open_cache("lru", share, sizes, 10),
-        lambda: open_cache("rolling", share, sizes, -1),
-        lambda: open_cache("rolling", share, sizes[:50], 10),
-        lambda: open_cache("liquid", Share(share.order, 10, drop_last=True), sizes, 10),
-        lambda: open_cache("liquid", share, sizes, 10).epoch(0, start=5),
+        lambda: open_cache("lru", rank_schedule, sizes, 10),
+        lambda: open_cache("rolling", rank_schedule, sizes, -1),
+        lambda: open_cache("rolling", rank_schedule, sizes[:50], 10),
+        lambda: open_cache("liquid", RankSchedule(rank_schedule.order, 10, drop_last=True), sizes, 10),
+        lambda: open_cache("liquid", rank_schedule, sizes, 10).epoch(0, start=5),
     ):
         with pytest.raises(ArgumentError) as error:
             wrong()

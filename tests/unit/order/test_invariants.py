@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from penstock.order import Order, Share
-from penstock.order.caches import CACHES, Traffic, open_cache
+from penstock.order import Order, RankSchedule
+from penstock.order.caches import CACHES, EpochCachePlan, open_cache
 from tests.invariants import table_of_the_guide
 
 NUM_SAMPLES, BATCH_SIZE, NUM_EPOCHS, PART = 2400, 48, 24, 0.3
@@ -30,10 +30,10 @@ class Run:
     name: str
     sizes: Sizes
     capacity_bytes: int
-    epochs: tuple[Traffic, ...]
+    epochs: tuple[EpochCachePlan, ...]
 
     @property
-    def warm(self) -> tuple[Traffic, ...]:
+    def warm(self) -> tuple[EpochCachePlan, ...]:
         return self.epochs[1:]
 
 
@@ -41,33 +41,33 @@ class Run:
 def run(name: str, part: float = PART, seed: int = 1) -> Run:
     sizes = np.random.default_rng(0).lognormal(9, 0.4, NUM_SAMPLES).astype(np.int64)
     capacity_bytes = int(sizes.sum() * part)
-    opened = open_cache(name, Share(Order(FORMATS, seed=seed), BATCH_SIZE), sizes, capacity_bytes)
+    opened = open_cache(name, RankSchedule(Order(FORMATS, seed=seed), BATCH_SIZE), sizes, capacity_bytes)
     return Run(name, sizes, capacity_bytes, tuple(opened.epoch(epoch) for epoch in range(NUM_EPOCHS)))
 
 
-def per_batch(traffic: Traffic) -> npt.NDArray[np.int64]:
+def per_batch(cache_plan: EpochCachePlan) -> npt.NDArray[np.int64]:
     """How many samples of each format each batch has."""
-    batches = np.repeat(np.arange(traffic.num_batches), np.diff(traffic.starts))
-    return np.bincount(batches * 3 + FORMATS[traffic.ids], minlength=traffic.num_batches * 3).reshape(-1, 3)
+    batches = np.repeat(np.arange(cache_plan.num_batches), np.diff(cache_plan.starts))
+    return np.bincount(batches * 3 + FORMATS[cache_plan.ids], minlength=cache_plan.num_batches * 3).reshape(-1, 3)
 
 
 def once_per_epoch(run: Run) -> bool:
-    return all((np.sort(traffic.ids) == np.arange(NUM_SAMPLES)).all() for traffic in run.epochs)
+    return all((np.sort(cache_plan.ids) == np.arange(NUM_SAMPLES)).all() for cache_plan in run.epochs)
 
 
 def mix_within_one(run: Run) -> bool:
     exact = np.bincount(FORMATS) / NUM_SAMPLES * BATCH_SIZE
-    off = [per_batch(traffic) - exact for traffic in run.epochs]
+    off = [per_batch(cache_plan) - exact for cache_plan in run.epochs]
     return all(np.abs(some).max() <= 1 + 1e-9 and np.abs(some.cumsum(axis=0)).max() < 1 for some in off)
 
 
 def constant_reads(run: Run) -> bool:
-    return all(np.ptp(traffic.reads_per_batch) <= 4 for traffic in run.warm)  # ± 2, by rounding of three formats
+    return all(np.ptp(cache_plan.reads_per_batch) <= 4 for cache_plan in run.warm)  # ± 2, by rounding of three formats
 
 
 def hits_are_what_was_kept(run: Run) -> bool:
-    kept = [int(traffic.keeps.sum()) for traffic in run.epochs]
-    return [int(traffic.hits.sum()) for traffic in run.warm] == kept[:-1]
+    kept = [int(cache_plan.keeps.sum()) for cache_plan in run.epochs]
+    return [int(cache_plan.hits.sum()) for cache_plan in run.warm] == kept[:-1]
 
 
 def reads_are_what_was_absent(run: Run) -> bool:
@@ -79,8 +79,8 @@ def reads_are_what_was_absent(run: Run) -> bool:
 
 def regions_pass_over(run: Run) -> bool:
     """What is left of this epoch's region shrinks as the next one's grows, batch by batch, at a constant pace."""
-    for traffic in run.warm:
-        kept = np.concatenate([[0], np.cumsum(traffic.keeps)])[traffic.starts]
+    for cache_plan in run.warm:
+        kept = np.concatenate([[0], np.cumsum(cache_plan.keeps)])[cache_plan.starts]
         pace = np.linspace(0, kept[-1], len(kept))
         if np.abs(kept - pace).max() > 3:
             return False
@@ -88,11 +88,15 @@ def regions_pass_over(run: Run) -> bool:
 
 
 def constant_memory(run: Run) -> bool:
-    for traffic in run.warm:
-        kept = np.concatenate([[0], np.cumsum(traffic.keeps)])[traffic.starts]
-        used = np.concatenate([[0], np.cumsum(np.ones(NUM_SAMPLES, int))])[traffic.starts]
-        read = traffic.reads[1] if traffic.ahead else np.concatenate([[0], np.cumsum(~traffic.hits)])[traffic.starts]
-        resident = int(traffic.hits.sum()) + read - used + kept
+    for cache_plan in run.warm:
+        kept = np.concatenate([[0], np.cumsum(cache_plan.keeps)])[cache_plan.starts]
+        used = np.concatenate([[0], np.cumsum(np.ones(NUM_SAMPLES, int))])[cache_plan.starts]
+        read = (
+            cache_plan.reads[1]
+            if cache_plan.ahead
+            else np.concatenate([[0], np.cumsum(~cache_plan.hits)])[cache_plan.starts]
+        )
+        resident = int(cache_plan.hits.sum()) + read - used + kept
         if np.ptp(resident) > 3:
             return False
     return True
@@ -101,8 +105,8 @@ def constant_memory(run: Run) -> bool:
 def retained_at_random(run: Run) -> bool:
     """How often each sample is kept varies as much as if every epoch chose anew."""
     kept = np.zeros((len(run.warm), NUM_SAMPLES))
-    for row, traffic in zip(kept, run.warm, strict=True):
-        row[traffic.ids[traffic.keeps]] = 1
+    for row, cache_plan in zip(kept, run.warm, strict=True):
+        row[cache_plan.ids[cache_plan.keeps]] = 1
     chance = kept.mean(axis=1)
     return bool(0.85 < kept.sum(axis=0).var() / (chance * (1 - chance)).sum() < 1.15)
 
@@ -117,8 +121,8 @@ def next_epoch_starts_with_what_was_kept(run: Run) -> bool:
 
 def reads_in_the_order_of_the_disk(run: Run) -> bool:
     return all(
-        (np.diff(traffic.reads[0][FORMATS[traffic.reads[0]] == number]) > 0).all()
-        for traffic in run.epochs
+        (np.diff(cache_plan.reads[0][FORMATS[cache_plan.reads[0]] == number]) > 0).all()
+        for cache_plan in run.epochs
         for number in range(3)
     )
 
@@ -129,17 +133,17 @@ def seeds_decide(run: Run) -> bool:
 
 
 def _fresh(name: str, seed: int) -> npt.NDArray[np.int64]:
-    share = Share(Order(FORMATS, seed=seed), BATCH_SIZE)
+    rank_schedule = RankSchedule(Order(FORMATS, seed=seed), BATCH_SIZE)
     first = run(name)
-    opened = open_cache(name, share, first.sizes, first.capacity_bytes)
+    opened = open_cache(name, rank_schedule, first.sizes, first.capacity_bytes)
     opened.epoch(0)
     return opened.epoch(1).ids
 
 
 def ends_of_the_scale(measured: Run) -> bool:
     none, everything = run(measured.name, 0.0), run(measured.name, 1.0)
-    return all(len(traffic.reads[0]) == NUM_SAMPLES for traffic in none.epochs) and all(
-        len(traffic.reads[0]) == 0 for traffic in everything.warm
+    return all(len(cache_plan.reads[0]) == NUM_SAMPLES for cache_plan in none.epochs) and all(
+        len(cache_plan.reads[0]) == 0 for cache_plan in everything.warm
     )
 
 
@@ -169,4 +173,4 @@ def test_the_guide_says_what_holds(invariant: str, name: str) -> None:
 
 @pytest.mark.parametrize("name", CACHES)
 def test_the_capacity_is_never_exceeded(name: str) -> None:
-    assert all(traffic.peak_bytes <= run(name).capacity_bytes for traffic in run(name).epochs)
+    assert all(cache_plan.peak_bytes <= run(name).capacity_bytes for cache_plan in run(name).epochs)

@@ -45,7 +45,7 @@ def test_a_rare_sample_changes_its_place() -> None:
 def test_an_empty_set_has_no_batches() -> None:
     order = Order(np.zeros(0, np.uint8))
 
-    assert Schedule(order.epoch(0), Batches(0, 4)).stretch().ids.size == 0
+    assert Schedule(order.epoch(0), Batches(0, 4)).batch_range().ids.size == 0
     assert Batches(0, 4, world_size=8).num_batches == 0
 
 

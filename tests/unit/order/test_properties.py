@@ -15,7 +15,7 @@ from tests.unit.order.cases import Case, cases, property_of_order
 def test_every_sample_comes_exactly_once(case: Case, epoch: int, drop_last: bool) -> None:
     schedules = case.schedules(epoch, drop_last=drop_last)
 
-    delivered = np.concatenate([schedule.stretch().ids for schedule in schedules])
+    delivered = np.concatenate([schedule.batch_range().ids for schedule in schedules])
 
     dropped = schedules[0].batches.num_dropped
     assert len(np.unique(delivered)) == len(delivered) == case.num_samples - dropped
@@ -27,7 +27,9 @@ def test_every_sample_comes_exactly_once(case: Case, epoch: int, drop_last: bool
 def test_ranks_get_equal_batches_and_none_is_empty(case: Case, drop_last: bool) -> None:
     schedules = case.schedules(0, drop_last=drop_last)
 
-    sizes = np.array([np.diff(schedule.stretch().starts) for schedule in schedules])  # as many batches on every rank
+    sizes = np.array(
+        [np.diff(schedule.batch_range().starts) for schedule in schedules]
+    )  # as many batches on every rank
 
     assert (sizes > 0).all()
     assert (np.ptp(sizes, axis=0) <= 1).all()
@@ -53,11 +55,11 @@ def test_global_batches_are_the_same_for_every_world_size(case: Case, split: int
 @given(case=cases(), epoch=st.integers(0, 2))
 def test_a_batch_is_the_same_alone_and_in_a_stretch(case: Case, epoch: int) -> None:
     schedule = case.schedules(epoch)[-1]
-    stretch = schedule.stretch()
+    batch_range = schedule.batch_range()
 
     fresh = case.schedules(epoch)[-1]
     for index in range(0, schedule.num_batches, 5):
-        assert (fresh.ids_of(index) == stretch.ids[stretch.starts[index] : stretch.starts[index + 1]]).all()
+        assert (fresh.ids_of(index) == batch_range.ids[batch_range.starts[index] : batch_range.starts[index + 1]]).all()
 
 
 @property_of_order
@@ -76,7 +78,7 @@ def test_the_rest_comes_once_after_a_stop_at_any_other_shape(
 ) -> None:
     before = case.schedules(1)
     stopped = round(stop * before[0].num_batches)
-    delivered = [schedule.stretch(0, stopped).ids for schedule in before]
+    delivered = [schedule.batch_range(0, stopped).ids for schedule in before]
     state = State.from_json(State.of(case.order(), 1, before[0].batches.edge(stopped)).to_json())
 
     remaining = case.num_samples - state.delivered
@@ -87,7 +89,7 @@ def test_the_rest_comes_once_after_a_stop_at_any_other_shape(
         for rank in range(world_size)
     ]
 
-    everything = np.concatenate([*delivered, *(schedule.stretch().ids for schedule in rest)])
+    everything = np.concatenate([*delivered, *(schedule.batch_range().ids for schedule in rest)])
     assert sorted(everything) == list(range(case.num_samples))
 
 
@@ -110,6 +112,6 @@ def test_resumed_equals_straight(case: Case, stop: float) -> None:
 def test_each_batch_of_each_rank_has_the_mix_of_the_dataset(case: Case) -> None:
     shares = np.array(case.counts) / case.num_samples
     for schedule in case.schedules(1, drop_last=True):
-        formats = case.formats[schedule.stretch().ids].reshape(-1, case.batch_size)
+        formats = case.formats[schedule.batch_range().ids].reshape(-1, case.batch_size)
         counts = np.stack([(formats == number).sum(axis=1) for number in range(len(case.counts))], axis=1)
         assert np.abs(counts - shares * case.batch_size).max(initial=0) < 8

@@ -75,7 +75,7 @@ def test_an_object_is_read_as_ours(theirs: Callable[[object], object], ours: Tra
     chain = split(theirs)
 
     assert chain.native == (ours,)
-    assert chain.rest == ()
+    assert chain.python_transforms == ()
 
 
 def test_the_recipe_for_imagenet_runs_natively_up_to_what_we_lack() -> None:
@@ -87,7 +87,7 @@ def test_the_recipe_for_imagenet_runs_natively_up_to_what_we_lack() -> None:
         ToDtype("float32", scale=True),
         Normalize([0.485, 0.456, 0.406], [0.229, 0.224, 0.225]),
     )
-    assert [type(left).__name__ for left in chain.rest] == ["RandomErasing", "ToPureTensor"]
+    assert [type(left).__name__ for left in chain.python_transforms] == ["RandomErasing", "ToPureTensor"]
     assert repr(chain).count("native") == 4
     assert repr(chain).count("python") == 2
 
@@ -116,7 +116,7 @@ def test_what_means_something_else_is_left_to_python(theirs: Callable[[object], 
     chain = split([CenterCrop(8), theirs, v2("RandomHorizontalFlip", p=0.5)])
 
     assert chain.native == (CenterCrop(8),)
-    assert len(chain.rest) == 2
+    assert len(chain.python_transforms) == 2
 
 
 def test_compose_in_compose_is_one_chain() -> None:
@@ -129,7 +129,7 @@ def test_a_crop_of_floats_is_left_to_python() -> None:
     chain = split([v2("ToTensor"), v2("CenterCrop", size=(8, 8))])
 
     assert chain.native == (ToDtype("float32", scale=True),)
-    assert len(chain.rest) == 1
+    assert len(chain.python_transforms) == 1
 
 
 def test_bytes_may_be_asked_for_first() -> None:

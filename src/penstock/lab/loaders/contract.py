@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from penstock.load.fidelity import FidelityLike
+from penstock.load.fidelity_schedule import FidelityLike
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import numpy as np
 from penstock import _native
 from penstock.lab.loaders.contract import LoaderSpec
 from penstock.load import Loader
-from penstock.load.options import OWN_CACHES
+from penstock.load.loader_options import OWN_CACHES
 from penstock.load.samples import Ids, Samples
 from penstock.load.source import open_samples
 from penstock.transforms import CenterCrop, RandomCrop, RandomHorizontalFlip, RandomResizedCrop, Resize, Transform

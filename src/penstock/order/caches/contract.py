@@ -13,13 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from penstock.order.permutation import Indices
-from penstock.order.share import Share
+from penstock.order.rank_schedule import RankSchedule
 
 Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Traffic:
+class EpochCachePlan:
     """One epoch of one rank. Batch b has the slots starts[b] … starts[b + 1]-1 of `ids`, `hits` and `keeps`.
 
     For batch b, in turn: read `reads_of(b)`; deliver its slots; free `drops_of(b)`; take what `keeps` says into memory.
@@ -111,7 +111,7 @@ class Cache(ABC):
         """Before the first epoch: these samples are in memory, from a cache of other sizes. It may use some or none."""
 
     @abstractmethod
-    def epoch(self, epoch: int, start: int = 0) -> Traffic:
+    def epoch(self, epoch: int, start: int = 0) -> EpochCachePlan:
         """What happens in `epoch`, from position `start` on.
 
         Epochs are meant to come one after the other; any other step, and any start inside an epoch, finds a memory that
@@ -125,8 +125,8 @@ def occupancy(before: int, starts: Indices, gains: Indices) -> Indices:
     return before + total[starts]
 
 
-def formats_by_id(share: Share, num_samples: int) -> npt.NDArray[np.uint16]:
+def formats_by_id(rank_schedule: RankSchedule, num_samples: int) -> npt.NDArray[np.uint16]:
     """The format of every sample of the dataset, as a small number; those outside of the selection have 0."""
     formats = np.zeros(num_samples, np.uint16)
-    formats[share.order.selection] = np.unique(share.order.formats, return_inverse=True)[1]
+    formats[rank_schedule.order.selection] = np.unique(rank_schedule.order.formats, return_inverse=True)[1]
     return formats

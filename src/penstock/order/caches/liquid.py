@@ -16,11 +16,11 @@ import numpy as np
 import numpy.typing as npt
 
 from penstock.errors import ArgumentError
-from penstock.order.caches.contract import Cache, Flags, Traffic, formats_by_id
+from penstock.order.caches.contract import Cache, EpochCachePlan, Flags, formats_by_id
 from penstock.order.permutation import Indices, order_of
 from penstock.order.random import Purpose, words
+from penstock.order.rank_schedule import RankSchedule
 from penstock.order.ranks import Batches
-from penstock.order.share import Share
 
 ATTEMPTS = 12
 SPREAD = 4.0  # standard deviations of the resident bytes that are left free
@@ -33,21 +33,21 @@ class LiquidCache(Cache):
     `places` on disk.
     """
 
-    def __init__(self, share: Share, sizes: npt.NDArray[np.integer], capacity_bytes: int) -> None:
-        if share.drop_last:
+    def __init__(self, rank_schedule: RankSchedule, sizes: npt.NDArray[np.integer], capacity_bytes: int) -> None:
+        if rank_schedule.drop_last:
             raise ArgumentError(
                 "the liquid cache delivers every sample in every epoch",
                 where="drop_last",
                 fix='use drop_last=False, or cache="rolling"',
                 code=100,
             )
-        self._share = share
+        self._rank_schedule = rank_schedule
         self._sizes = np.asarray(sizes, np.int64)
         self.capacity_bytes = capacity_bytes
-        order = share.order
-        mine = order.epoch(0).take(range(share.rank, order.num_samples, share.world_size))
+        order = rank_schedule.order
+        mine = order.epoch(0).take(range(rank_schedule.rank, order.num_samples, rank_schedule.world_size))
         mine = np.sort(mine) if order.places is None else mine[np.argsort(order.places[mine])]
-        formats = formats_by_id(share, len(sizes))[mine]
+        formats = formats_by_id(rank_schedule, len(sizes))[mine]
         self._members = [mine[formats == number] for number in range(int(formats.max(initial=0)) + 1)]
         self._capacities = [0] * len(self._members)
         self._kept: list[Indices] = []
@@ -56,12 +56,12 @@ class LiquidCache(Cache):
         self.since = -1
         """The epoch in which the buffers were filled."""
 
-    def epoch(self, epoch: int, start: int = 0) -> Traffic:
+    def epoch(self, epoch: int, start: int = 0) -> EpochCachePlan:
         """Draws, keeps and reads. The order of samples inside an epoch is the cache's own.
 
         A `start` inside the epoch is for a cache that has drawn the epochs before it (`replay`).
         """
-        batches = self._share.schedule(epoch).batches
+        batches = self._rank_schedule.schedule(epoch).batches
         cold = epoch != self._expected
         if cold:
             self.since = epoch
@@ -70,10 +70,10 @@ class LiquidCache(Cache):
         first = _batch_at(batches, start) if start else 0
         if cold or start:
             self._absent[:] = False
-        traffic, kept = self._run(epoch, batches.starts(), cold)
+        cache_plan, kept = self._run(epoch, batches.starts(), cold)
         self._kept, self._expected = kept, epoch + 1
         self._absent[:] = False  # what was read anew is there from now on
-        return self._rest(traffic, first) if first else traffic
+        return self._rest(cache_plan, first) if first else cache_plan
 
     def replay(self, since: int, epoch: int) -> None:
         """Draw the epochs before `epoch` again, from `since` on: a restarted process goes on in their order.
@@ -86,36 +86,36 @@ class LiquidCache(Cache):
         if since < epoch:
             self._absent[np.concatenate(self._kept)] = True
 
-    def _rest(self, traffic: Traffic, first: int) -> Traffic:
+    def _rest(self, cache_plan: EpochCachePlan, first: int) -> EpochCachePlan:
         """The batches from `first` on, of which nothing is in memory."""
-        begin = int(traffic.starts[first])
-        ids, keeps, starts = traffic.ids[begin:], traffic.keeps[begin:], traffic.starts[first:] - begin
-        self._absent[traffic.ids[:begin][traffic.keeps[:begin]]] = True
-        assert traffic.ahead is not None
-        planned, planned_starts = traffic.ahead
+        begin = int(cache_plan.starts[first])
+        ids, keeps, starts = cache_plan.ids[begin:], cache_plan.keeps[begin:], cache_plan.starts[first:] - begin
+        self._absent[cache_plan.ids[:begin][cache_plan.keeps[:begin]]] = True
+        assert cache_plan.ahead is not None
+        planned, planned_starts = cache_plan.ahead
         come = np.zeros(len(self._sizes), bool)
         come[planned[planned_starts[first] :]] = True
         plan = _Plan(ids, keeps, planned[planned_starts[first] :], planned_starts[first:] - planned_starts[first])
-        return self._accounted(traffic.epoch, starts, plan, hits=np.zeros(len(ids), bool), missing=~come[ids])
+        return self._accounted(cache_plan.epoch, starts, plan, hits=np.zeros(len(ids), bool), missing=~come[ids])
 
-    def _run(self, epoch: int, starts: Indices, cold: bool) -> tuple[Traffic, list[Indices]]:
+    def _run(self, epoch: int, starts: Indices, cold: bool) -> tuple[EpochCachePlan, list[Indices]]:
         """One epoch; the next one's capacity shrinks in the rare case that this one's peak would not fit."""
         capacities = self._capacities
         for attempt in range(ATTEMPTS + 1):
             buffers = [
-                _Buffer(members, kept, capacity if cold else len(kept), goal, _key(self._share, epoch, number))
+                _Buffer(members, kept, capacity if cold else len(kept), goal, _key(self._rank_schedule, epoch, number))
                 for number, (members, kept, capacity, goal) in enumerate(
                     zip(self._members, self._kept, self._capacities, capacities, strict=True)
                 )
             ]
-            traffic = self._traffic(epoch, starts, buffers)
-            if traffic.peak_bytes <= self.capacity_bytes:
-                return traffic, [np.sort(buffer.next_region) for buffer in buffers]
+            cache_plan = self._cache_plan(epoch, starts, buffers)
+            if cache_plan.peak_bytes <= self.capacity_bytes:
+                return cache_plan, [np.sort(buffer.next_region) for buffer in buffers]
             shrink = 1 - (attempt + 1) / ATTEMPTS
             capacities = [int(capacity * shrink) for capacity in self._capacities]
         raise AssertionError("a buffer that keeps nothing did not fit")
 
-    def _traffic(self, epoch: int, starts: Indices, buffers: list[_Buffer]) -> Traffic:
+    def _cache_plan(self, epoch: int, starts: Indices, buffers: list[_Buffer]) -> EpochCachePlan:
         shares = batch_shares(starts, [len(members) for members in self._members])
         drawn: list[Indices] = []
         keeps: list[Flags] = []
@@ -134,13 +134,13 @@ class LiquidCache(Cache):
         missing = self._absent[plan.ids]
         return self._accounted(epoch, starts, plan, hits=resident[plan.ids] & ~missing, missing=missing)
 
-    def _accounted(self, epoch: int, starts: Indices, plan: _Plan, *, hits: Flags, missing: Flags) -> Traffic:
+    def _accounted(self, epoch: int, starts: Indices, plan: _Plan, *, hits: Flags, missing: Flags) -> EpochCachePlan:
         """What is missing in memory is read with the batch that uses it."""
         reads, read_starts = plan.reads_with(np.flatnonzero(missing), starts)
         before = int(self._sizes[plan.ids[hits]].sum())
         gained = np.concatenate([[0], np.cumsum(self._sizes[reads])])[read_starts]
         freed = np.concatenate([[0], np.cumsum(self._sizes[plan.ids] * ~plan.keeps)])[starts]
-        return Traffic(
+        return EpochCachePlan(
             epoch,
             plan.ids,
             starts,
@@ -279,9 +279,9 @@ def _draw(num: int, count: int, key: tuple[int, int, int, int]) -> Indices:
         tried *= 2
 
 
-def _key(share: Share, epoch: int, number: int) -> tuple[int, int, int]:
+def _key(rank_schedule: RankSchedule, epoch: int, number: int) -> tuple[int, int, int]:
     """Ranks draw apart from each other."""
-    return share.order.seed, epoch, number * share.world_size + share.rank
+    return rank_schedule.order.seed, epoch, number * rank_schedule.world_size + rank_schedule.rank
 
 
 def _joined(parts: list[Indices] | list[Flags]) -> Indices:

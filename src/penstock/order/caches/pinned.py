@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from penstock.order.caches.contract import Cache, Flags, Traffic, occupancy
+from penstock.order.caches.contract import Cache, EpochCachePlan, Flags, occupancy
 from penstock.order.permutation import Indices
-from penstock.order.share import Share
+from penstock.order.rank_schedule import RankSchedule
 
 
 class PinnedCache(Cache):
@@ -16,8 +16,8 @@ class PinnedCache(Cache):
     It forgets nothing, in whatever order epochs come.
     """
 
-    def __init__(self, share: Share, sizes: npt.NDArray[np.integer], capacity_bytes: int) -> None:
-        self._share = share
+    def __init__(self, rank_schedule: RankSchedule, sizes: npt.NDArray[np.integer], capacity_bytes: int) -> None:
+        self._rank_schedule = rank_schedule
         self._sizes = sizes
         self._pinned = np.zeros(len(sizes), bool)
         self._free_bytes = capacity_bytes
@@ -38,22 +38,22 @@ class PinnedCache(Cache):
         self._resident_bytes = int(needed[num - 1]) if num else 0
         self._free_bytes -= self._resident_bytes
 
-    def epoch(self, epoch: int, start: int = 0) -> Traffic:
+    def epoch(self, epoch: int, start: int = 0) -> EpochCachePlan:
         """Hits what is pinned; pins more while there is room."""
-        stretch = self._share.schedule(epoch, start).stretch()
-        hits = self._pinned[stretch.ids]
+        batch_range = self._rank_schedule.schedule(epoch, start).batch_range()
+        hits = self._pinned[batch_range.ids]
         pins = np.zeros(len(hits), bool)
         if not self._full:
-            pins[self._fitting(np.flatnonzero(~hits), stretch.ids)] = True
-        gains = np.where(pins, self._sizes[stretch.ids], 0)
-        resident_bytes = occupancy(self._resident_bytes, stretch.starts, gains)
-        self._pinned[stretch.ids[pins]] = True
+            pins[self._fitting(np.flatnonzero(~hits), batch_range.ids)] = True
+        gains = np.where(pins, self._sizes[batch_range.ids], 0)
+        resident_bytes = occupancy(self._resident_bytes, batch_range.starts, gains)
+        self._pinned[batch_range.ids[pins]] = True
         self._free_bytes -= int(gains.sum())
         self._resident_bytes += int(gains.sum())
-        return Traffic(
+        return EpochCachePlan(
             epoch,
-            stretch.ids,
-            stretch.starts,
+            batch_range.ids,
+            batch_range.starts,
             hits,
             keeps=hits | pins,
             resident_bytes=resident_bytes,

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from penstock.order.caches.contract import Flags
 from penstock.order.permutation import Indices
-from penstock.order.schedule import Stretch
+from penstock.order.schedule import BatchRange
 
 ONE = 1 << 30  # shares are whole parts of this, so that sums are exact
 
@@ -29,13 +29,15 @@ class Slots:
     num_formats: int
 
     @classmethod
-    def of(cls, stretch: Stretch, formats: npt.NDArray[np.integer], num_formats: int) -> Slots:
+    def of(cls, batch_range: BatchRange, formats: npt.NDArray[np.integer], num_formats: int) -> Slots:
         """The slots of a stretch; `formats` has the format of every sample of the dataset."""
-        cells = np.repeat(np.arange(stretch.num_batches, dtype=np.int32), np.diff(stretch.starts))
+        cells = np.repeat(np.arange(batch_range.num_batches, dtype=np.int32), np.diff(batch_range.starts))
         if num_formats > 1:
-            cells = cells * np.int32(num_formats) + formats[stretch.ids].astype(np.int32)
-        counts = np.bincount(cells, minlength=stretch.num_batches * num_formats)
-        return cls(stretch.ids, stretch.starts, _numbers(cells, counts, num_formats), cells, counts, num_formats)
+            cells = cells * np.int32(num_formats) + formats[batch_range.ids].astype(np.int32)
+        counts = np.bincount(cells, minlength=batch_range.num_batches * num_formats)
+        return cls(
+            batch_range.ids, batch_range.starts, _numbers(cells, counts, num_formats), cells, counts, num_formats
+        )
 
     def first(self, shares: Indices) -> Flags:
         """The first slots of each format in each batch, as many as its share (in parts of `ONE`) of them.

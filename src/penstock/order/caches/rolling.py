@@ -15,11 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from penstock.order.caches.balance import Epochs, choose
-from penstock.order.caches.contract import Cache, Flags, Traffic, formats_by_id, occupancy
+from penstock.order.caches.contract import Cache, EpochCachePlan, Flags, formats_by_id, occupancy
 from penstock.order.caches.quota import ONE, Slots, trim
 from penstock.order.caches.runs import RunSlots
 from penstock.order.permutation import Indices
-from penstock.order.share import Share
+from penstock.order.rank_schedule import RankSchedule
 
 ATTEMPTS = 10
 FEW_HITS = 2  # of a batch, given up where memory runs short in the middle of an epoch; mostly that is enough
@@ -37,18 +37,18 @@ class RollingCache(Cache):
 
     def __init__(
         self,
-        share: Share,
+        rank_schedule: RankSchedule,
         sizes: npt.NDArray[np.integer],
         capacity_bytes: int,
         favour: npt.NDArray[np.floating] | None = None,
     ) -> None:
-        self._share = share
+        self._rank_schedule = rank_schedule
         self._sizes = np.asarray(sizes, np.int64)
         self._capacity_bytes = capacity_bytes
-        self._formats = formats_by_id(share, len(sizes))
+        self._formats = formats_by_id(rank_schedule, len(sizes))
         num_formats = int(self._formats.max(initial=0)) + 1
         self._favour = np.ones(num_formats) if favour is None else np.asarray(favour, np.float64)
-        self._run_of_sample = share.order.run_of_sample(len(sizes)) if share.order.reads_runs else None
+        self._run_of_sample = rank_schedule.order.run_of_sample(len(sizes)) if rank_schedule.order.reads_runs else None
         self._target = 0
         self._coming: _Coming | None = None
         self._resident = np.zeros(len(sizes), bool)
@@ -68,7 +68,7 @@ class RollingCache(Cache):
         """Uses what of it the first epoch would have kept."""
         self._carried = resident
 
-    def epoch(self, epoch: int, start: int = 0) -> Traffic:
+    def epoch(self, epoch: int, start: int = 0) -> EpochCachePlan:
         """Finds what the last epoch kept; keeps what the next one wants."""
         coming = self._coming
         if coming is None or coming.epoch != epoch or start > 0:
@@ -85,7 +85,7 @@ class RollingCache(Cache):
 
         self._coming = _Coming(epoch + 1, later, wanted)
         self._resident = self._flagged(now.ids[keeps])
-        return Traffic(
+        return EpochCachePlan(
             epoch,
             now.ids,
             now.starts,
@@ -137,7 +137,7 @@ class RollingCache(Cache):
         return wanted
 
     def _slots(self, epoch: int, start: int = 0) -> Slots:
-        slots = Slots.of(self._share.schedule(epoch, start).stretch(), self._formats, len(self._favour))
+        slots = Slots.of(self._rank_schedule.schedule(epoch, start).batch_range(), self._formats, len(self._favour))
         return slots if self._run_of_sample is None else RunSlots.by_run(slots, self._run_of_sample)
 
     def _first(self, slots: Slots, kept: int) -> Flags:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from penstock.order.caches.contract import Cache, Flags, Traffic
+from penstock.order.caches.contract import Cache, EpochCachePlan, Flags
 from penstock.order.caches.quota import ONE, Slots
 from penstock.order.permutation import Indices
 
@@ -61,21 +61,23 @@ class WindowedCache(Cache):
         self._cache.carry(resident)
         self._completes = True
 
-    def epoch(self, epoch: int, start: int = 0) -> Traffic:
+    def epoch(self, epoch: int, start: int = 0) -> EpochCachePlan:
         """The inner cache's epoch, with its reads gathered into runs."""
-        traffic = self._cache.epoch(epoch, start)
-        misses = np.arange(len(traffic.ids)) if self._completes else np.flatnonzero(~traffic.hits)
+        cache_plan = self._cache.epoch(epoch, start)
+        misses = np.arange(len(cache_plan.ids)) if self._completes else np.flatnonzero(~cache_plan.hits)
         self._completes = False
-        batches = np.searchsorted(traffic.starts, misses, side="right") - 1
-        _, first, inverse = np.unique(self._run_of_sample[traffic.ids[misses]], return_index=True, return_inverse=True)
+        batches = np.searchsorted(cache_plan.starts, misses, side="right") - 1
+        _, first, inverse = np.unique(
+            self._run_of_sample[cache_plan.ids[misses]], return_index=True, return_inverse=True
+        )
         begins = batches[first][inverse]
 
-        in_turn = np.lexsort((traffic.ids[misses], first[inverse], begins))
-        starts = np.concatenate([[0], np.cumsum(np.bincount(begins, minlength=traffic.num_batches))])
-        sizes = self._sizes[traffic.ids[misses]]
-        opened, used = (_per_batch(some, sizes, traffic.num_batches) for some in (begins, batches))
+        in_turn = np.lexsort((cache_plan.ids[misses], first[inverse], begins))
+        starts = np.concatenate([[0], np.cumsum(np.bincount(begins, minlength=cache_plan.num_batches))])
+        sizes = self._sizes[cache_plan.ids[misses]]
+        opened, used = (_per_batch(some, sizes, cache_plan.num_batches) for some in (begins, batches))
         open_bytes = np.concatenate([[0], np.cumsum(opened - used)])
-        return replace(traffic, ahead=(traffic.ids[misses][in_turn], starts), open_bytes=open_bytes)
+        return replace(cache_plan, ahead=(cache_plan.ids[misses][in_turn], starts), open_bytes=open_bytes)
 
 
 def _per_batch(batches: Indices, sizes: Indices, num_batches: int) -> Indices:

@@ -9,17 +9,17 @@ from penstock.errors import ArgumentError
 from penstock.order.caches.contract import Cache
 from penstock.order.caches.liquid import LiquidCache
 from penstock.order.caches.pinned import PinnedCache
-from penstock.order.caches.plain import NoCache, SystemCache
 from penstock.order.caches.rolling import RollingCache
 from penstock.order.caches.runs import WindowedCache
-from penstock.order.share import Share
+from penstock.order.caches.uncached import NoCache, SystemCache
+from penstock.order.rank_schedule import RankSchedule
 
 CACHES = ("rolling", "pinned", "liquid", "system", "none")
 
 
 def open_cache(
     name: str,
-    share: Share,
+    rank_schedule: RankSchedule,
     sizes: npt.NDArray[np.integer],
     capacity_bytes: int,
     read_sizes: npt.NDArray[np.integer] | None = None,
@@ -30,35 +30,37 @@ def open_cache(
     `read_sizes` has what it takes while it waits for its batch, where a window reads it before: `sizes` if absent.
 
     >>> from penstock.order import Order
-    >>> share = Share(Order(np.zeros(6400, np.uint8), seed=1), batch_size=64)
-    >>> cache = open_cache("rolling", share, sizes=np.full(6400, 1000), capacity_bytes=1_920_000)
+    >>> rank_schedule = RankSchedule(Order(np.zeros(6400, np.uint8), seed=1), batch_size=64)
+    >>> cache = open_cache("rolling", rank_schedule, sizes=np.full(6400, 1000), capacity_bytes=1_920_000)
     >>> cold, warm = cache.epoch(0), cache.epoch(1)
     >>> set(warm.hits_per_batch.tolist()) <= {18, 19, 20}, warm.peak_bytes <= 1_920_000
     (True, True)
     """
-    if len(sizes) <= int(share.order.selection[-1:].max(initial=-1)):
+    if len(sizes) <= int(rank_schedule.order.selection[-1:].max(initial=-1)):
         raise ArgumentError(
             f"sizes of {len(sizes)} samples", where="sizes", fix="give one for every sample of the dataset", code=100
         )
     if capacity_bytes < 0:
         raise ArgumentError(f"a capacity of {capacity_bytes} bytes", fix="give 0 or more", code=100)
-    cache = _open(name, share, sizes, capacity_bytes)
-    if share.order.reads_runs and name != "liquid":
-        return WindowedCache(cache, share.order.run_of_sample(len(sizes)), sizes if read_sizes is None else read_sizes)
+    cache = _open(name, rank_schedule, sizes, capacity_bytes)
+    if rank_schedule.order.reads_runs and name != "liquid":
+        return WindowedCache(
+            cache, rank_schedule.order.run_of_sample(len(sizes)), sizes if read_sizes is None else read_sizes
+        )
     return cache
 
 
-def _open(name: str, share: Share, sizes: npt.NDArray[np.integer], capacity_bytes: int) -> Cache:
+def _open(name: str, rank_schedule: RankSchedule, sizes: npt.NDArray[np.integer], capacity_bytes: int) -> Cache:
     if name == "rolling":
-        return RollingCache(share, sizes, capacity_bytes)
+        return RollingCache(rank_schedule, sizes, capacity_bytes)
     if name == "pinned":
-        return PinnedCache(share, sizes, capacity_bytes)
+        return PinnedCache(rank_schedule, sizes, capacity_bytes)
     if name == "liquid":
-        return LiquidCache(share, sizes, capacity_bytes)
+        return LiquidCache(rank_schedule, sizes, capacity_bytes)
     if name == "system":
-        return SystemCache(share)
+        return SystemCache(rank_schedule)
     if name == "none":
-        return NoCache(share)
+        return NoCache(rank_schedule)
     raise ArgumentError(
         f"there is no cache '{name}'", where="cache", fix=f"choose one of {', '.join(CACHES)}", code=100
     )

@@ -14,10 +14,10 @@ import penstock
 from penstock import ArgumentError, CodecError, Loader
 from penstock.build import build
 from penstock.errors import DatasetError
-from penstock.load import kept as kept_module
-from penstock.order import Share
+from penstock.load import cache_layout as layout_module
+from penstock.order import RankSchedule
 from penstock.order.caches import open_cache
-from penstock.order.pattern import DiskRates
+from penstock.order.disk_rates import DiskRates
 from penstock.transforms import (
     CenterCrop,
     ColorJitter,
@@ -200,15 +200,15 @@ def test_windows_keep_decoded_what_they_read_ahead(sets: Sets) -> None:
 def test_hits_decodes_and_bytes_are_what_the_schedule_says(sets: Sets, cache: str, share: float, cached: str) -> None:
     path = sets("png")
     with loader(path, cache=cache, cached=cached, memory=memory_for(path, share, cache=cache, cached=cached)) as source:
-        expected = open_cache(cache, Share(source._order, BATCH), _sizes(source), source._budget.cache_bytes)
+        expected = open_cache(cache, RankSchedule(source._order, BATCH), _sizes(source), source._budget.cache_bytes)
         num_hits = num_entered = 0
         for number in range(4):
             list(source)
-            traffic = expected.epoch(number)
-            assert source._progress.hits == traffic.hits_per_batch.tolist()
-            num_hits += int(traffic.hits.sum())
-            num_entered += int((traffic.keeps & ~traffic.hits).sum())
-            assert source.stats()["cache_bytes"] <= traffic.resident_bytes[-1] <= source._budget.cache_bytes
+            cache_plan = expected.epoch(number)
+            assert source._progress.hits == cache_plan.hits_per_batch.tolist()
+            num_hits += int(cache_plan.hits.sum())
+            num_entered += int((cache_plan.keeps & ~cache_plan.hits).sum())
+            assert source.stats()["cache_bytes"] <= cache_plan.resident_bytes[-1] <= source._budget.cache_bytes
             if cache == "rolling" and number:
                 assert np.ptp(source._progress.hits) <= 2
         stats = source.stats()
@@ -232,7 +232,7 @@ def test_what_does_not_fit_its_room_changes_no_batch(sets: Sets, monkeypatch: py
         expected = epochs_of(plain)
     pixels = penstock.open(path).locations()
     encoded = pixels.length / (pixels.width.astype(np.int64) * pixels.height * 3)
-    monkeypatch.setattr(kept_module, "_times", lambda sizes, _: np.asarray(sizes * room, np.int64))
+    monkeypatch.setattr(layout_module, "_times", lambda sizes, _: np.asarray(sizes * room, np.int64))
     with loader(path, cache="pinned", cached="pixels") as source:
         assert epochs_of(source) == expected
         stats, hits = source.stats(), sum(source._progress.hits)
@@ -265,7 +265,7 @@ def test_what_is_chosen_is_measured(tmp_path: Path) -> None:
 def test_on_a_disk_that_gives_hardly_anything_most_is_found_encoded(
     sets: Sets, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kept_module, "measure_disk", lambda _: DiskRates(1e3, 1e3))
+    monkeypatch.setattr(layout_module, "measure_disk", lambda _: DiskRates(1e3, 1e3))
     memory = memory_for(sets("jpeg"), 0.5, cached="encoded", cache="rolling")
     with loader(sets("jpeg"), cached="decoded", cache="rolling", memory=memory) as source:
         assert source.stats()["cached"]["formats"] == {"jpeg:q=90": "encoded"}

@@ -11,12 +11,12 @@ import numpy.typing as npt
 
 from penstock.codecs import parse_format
 from penstock.errors import ArgumentError
-from penstock.load.options import OWN_CACHES, ReadPolicy, check_choice
-from penstock.load.pattern import measure_disk
-from penstock.load.probe import FORM_NUMBERS, Bench, Probe, Trial
+from penstock.load.disk_probe import measure_disk
+from penstock.load.format_trial import FORM_NUMBERS, Bench, Probe, Trial
+from penstock.load.loader_options import OWN_CACHES, ReadPolicy, check_choice
 from penstock.load.samples import Ids, Samples
-from penstock.order import Share
-from penstock.order.forms import ENCODED, Form, Room, Source, choose_forms, outlook
+from penstock.order import RankSchedule
+from penstock.order.cache_formats import ENCODED, CacheRoom, FormatCost, FormatSamples, choose_cache_formats, forecast
 
 DECODED = "decoded"
 PIXELS, WEIR = "pixels", "weir:fast"
@@ -28,8 +28,8 @@ Sizes = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Kept:
-    """What is kept, of each format and of each sample. `Kept()` is what memory holds without further ado."""
+class CacheLayout:
+    """What is kept, of each format and of each sample. `CacheLayout()` is what memory holds without further ado."""
 
     wanted: str = ENCODED
     chosen: Mapping[str, str] = field(default_factory=dict)
@@ -41,7 +41,7 @@ class Kept:
     measured: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def at_most(cls, cached: str, samples: Samples) -> Kept:
+    def at_most(cls, cached: str, samples: Samples) -> CacheLayout:
         """Before anything is measured: what may be chosen that takes most memory to make."""
         if cached not in (DECODED, WEIR):
             return cls(cached)
@@ -71,7 +71,7 @@ class Kept:
         }
 
 
-def check_cached(cached: str, samples: Samples, policy: ReadPolicy, *, is_undecoded: bool) -> None:
+def check_cache_format(cached: str, samples: Samples, policy: ReadPolicy, *, is_undecoded: bool) -> None:
     """Refuse a word that is none, and what would change batches or has no sense beside another form than encoded."""
     check_choice("cached", cached, CHOICES)
     if cached == ENCODED:
@@ -100,12 +100,14 @@ def check_cached(cached: str, samples: Samples, policy: ReadPolicy, *, is_undeco
             raise ArgumentError(f"cached={cached!r} cannot be: {what}", where="cached", fix=fix, code=100)
 
 
-def plan_kept(cached: str, samples: Samples, share: Share, room: Room, bench: Bench, *, may_encode: bool) -> Kept:
+def plan_cache_layout(
+    cached: str, samples: Samples, rank_schedule: RankSchedule, room: CacheRoom, bench: Bench, *, may_encode: bool
+) -> CacheLayout:
     """What each format is kept as, and each sample's room; `cached` was checked, and is not "encoded".
 
     `may_encode` says whether there is the memory that encoding takes.
     """
-    selection = share.order.selection
+    selection = rank_schedule.order.selection
     numbers = samples.formats[selection]
     formats = {samples.format_names[number]: selection[numbers == number] for number in np.unique(numbers).tolist()}
     candidates = {name: _candidates(name, cached, may_encode=may_encode) for name in formats}
@@ -116,8 +118,8 @@ def plan_kept(cached: str, samples: Samples, share: Share, room: Room, bench: Be
         for form, trials in tried.items()
     }
     if cached == DECODED:
-        sources = _sources(samples, formats, candidates, tried, sizes, share.world_size)
-        chosen = choose_forms(sources, room)
+        sources = _sources(samples, formats, candidates, tried, sizes, rank_schedule.world_size)
+        chosen = choose_cache_formats(sources, room)
         measured = _measured(sources, chosen, room)
     else:
         possible = {name: [form for form in forms if name in tried.get(form, {})] for name, forms in candidates.items()}
@@ -173,13 +175,13 @@ def _sources(
     tried: Mapping[str, Mapping[str, Trial]],
     sizes: Mapping[str, Mapping[str, Sizes]],
     world_size: int,
-) -> dict[str, Source]:
+) -> dict[str, FormatSamples]:
     """The samples of one rank; every rank has as many of each format."""
     disk = measure_disk(samples)
     sources = {}
     for name, ids in formats.items():
         forms = {
-            form: Form(
+            form: FormatCost(
                 float(sizes[form][name][ids].mean()), tried[form][name].hit_seconds, tried[form][name].enter_seconds
             )
             for form in candidates[name]
@@ -188,14 +190,14 @@ def _sources(
         record_bytes = float(samples.sizes[ids].mean())
         read_seconds = 0.0 if disk is None else 1 / disk.records_per_second(record_bytes)
         if ENCODED in forms:
-            sources[name] = Source(len(ids) / world_size, read_seconds, forms)
+            sources[name] = FormatSamples(len(ids) / world_size, read_seconds, forms)
     return sources
 
 
-def _measured(sources: Mapping[str, Source], chosen: Mapping[str, str], room: Room) -> dict[str, Any]:
+def _measured(sources: Mapping[str, FormatSamples], chosen: Mapping[str, str], room: CacheRoom) -> dict[str, Any]:
     """What the choice was made of: costs by format and form, and what was expected of each choice."""
-    plain = outlook(sources, dict.fromkeys(sources, ENCODED), room)
-    found = outlook(sources, chosen, room)
+    plain = forecast(sources, dict.fromkeys(sources, ENCODED), room)
+    found = forecast(sources, chosen, room)
     return {
         "formats": {
             name: {
@@ -221,7 +223,7 @@ def _planned(
     chosen: dict[str, str],
     sizes: Mapping[str, Mapping[str, Sizes]],
     measured: Mapping[str, Any],
-) -> Kept:
+) -> CacheLayout:
     chosen = {name: chosen.get(name, ENCODED) for name in formats}
     forms, rooms = np.zeros(samples.num_samples, np.uint8), samples.sizes.copy()
     for name, ids in formats.items():
@@ -230,5 +232,5 @@ def _planned(
             rooms[ids] = sizes[chosen[name]][name][ids]
     samples.table.set_kept(forms, rooms.astype(np.uint64))
     if not forms.any():
-        return Kept(cached, chosen, measured=measured)
-    return Kept(cached, chosen, forms, rooms, measured)
+        return CacheLayout(cached, chosen, measured=measured)
+    return CacheLayout(cached, chosen, forms, rooms, measured)

@@ -15,7 +15,7 @@ ROUNDS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class FormatCost:
     """What a sample costs on average, kept in some form."""
 
     bytes: float
@@ -27,18 +27,18 @@ class Form:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class FormatSamples:
     """The samples of one format."""
 
     num_samples: float
     read_seconds: float
     """Of the disk, for one of them."""
-    forms: Mapping[str, Form]
+    forms: Mapping[str, FormatCost]
     """"encoded" is one of them: what it costs to find a sample so is what it costs to read and not to keep it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class CacheRoom:
     """What there is."""
 
     threads: int
@@ -51,7 +51,7 @@ class Room:
 
 
 @dataclass(frozen=True, slots=True)
-class Outlook:
+class Forecast:
     """What a choice comes to once memory is full, per sample."""
 
     share: float
@@ -66,15 +66,16 @@ class Outlook:
         return max(self.core_seconds / self.threads, self.disk_seconds)
 
 
-def outlook(sources: Mapping[str, Source], chosen: Mapping[str, str], room: Room) -> Outlook:
+def forecast(sources: Mapping[str, FormatSamples], chosen: Mapping[str, str], room: CacheRoom) -> Forecast:
     """What it comes to if the samples of each source stay in memory in the form that is chosen for it.
 
     Every source gets the same share of its samples into memory. Where others take their place, of the share x that is
     kept for the next epoch 1 - x was not in memory before: so many samples have to be decoded whole, over and over.
 
-    >>> png = Source(1000, 0.0, {"encoded": Form(1e5, 0.010, 0.010), "pixels": Form(3e5, 0.002, 0.012)})
-    >>> for_good = Room(threads=1, free_bytes=150_000_000, stays=True)
-    >>> round(outlook({"png": png}, {"png": "pixels"}, for_good).core_seconds, 6)
+    >>> costs = {"encoded": FormatCost(1e5, 0.010, 0.010), "pixels": FormatCost(3e5, 0.002, 0.012)}
+    >>> png = FormatSamples(1000, 0.0, costs)
+    >>> for_good = CacheRoom(threads=1, free_bytes=150_000_000, stays=True)
+    >>> round(forecast({"png": png}, {"png": "pixels"}, for_good).core_seconds, 6)
     0.006
     """
     count = sum(source.num_samples for source in sources.values())
@@ -90,17 +91,18 @@ def outlook(sources: Mapping[str, Source], chosen: Mapping[str, str], room: Room
         core += part * (share * form.hit_seconds + (1 - share) * plain.hit_seconds)
         core += part * entering * max(form.enter_seconds - plain.hit_seconds, 0.0)
         disk += part * (1 - share) * source.read_seconds
-    return Outlook(share, core, disk, room.threads)
+    return Forecast(share, core, disk, room.threads)
 
 
-def choose_forms(sources: Mapping[str, Source], room: Room) -> dict[str, str]:
+def choose_cache_formats(sources: Mapping[str, FormatSamples], room: CacheRoom) -> dict[str, str]:
     """For each source the form in which samples come fastest; encoded, where nothing is clearly faster.
 
-    >>> png = Source(1000, 0.0, {"encoded": Form(1e5, 0.010, 0.010), "pixels": Form(3e5, 0.002, 0.012)})
-    >>> choose_forms({"png": png}, Room(threads=1, free_bytes=10**9))
+    >>> costs = {"encoded": FormatCost(1e5, 0.010, 0.010), "pixels": FormatCost(3e5, 0.002, 0.012)}
+    >>> png = FormatSamples(1000, 0.0, costs)
+    >>> choose_cache_formats({"png": png}, CacheRoom(threads=1, free_bytes=10**9))
     {'png': 'pixels'}
-    >>> slow = Source(1000, 0.1, png.forms)  # a disk that gives 10 samples a second: hits are all that counts
-    >>> choose_forms({"png": slow}, Room(threads=1, free_bytes=50_000_000))
+    >>> slow = FormatSamples(1000, 0.1, png.forms)  # a disk that gives 10 samples a second: hits are all that counts
+    >>> choose_cache_formats({"png": slow}, CacheRoom(threads=1, free_bytes=50_000_000))
     {'png': 'encoded'}
     """
     encoded = dict.fromkeys(sources, ENCODED)
@@ -108,11 +110,11 @@ def choose_forms(sources: Mapping[str, Source], room: Room) -> dict[str, str]:
     for form in dict.fromkeys(form for source in sources.values() for form in source.forms):
         starts.append({name: form if form in source.forms else ENCODED for name, source in sources.items()})
     best = min((_settled(sources, start, room) for start in starts), key=lambda chosen: _rank(sources, chosen, room))
-    worth = outlook(sources, encoded, room).seconds >= WORTH_IT * outlook(sources, best, room).seconds
+    worth = forecast(sources, encoded, room).seconds >= WORTH_IT * forecast(sources, best, room).seconds
     return best if worth else encoded
 
 
-def _settled(sources: Mapping[str, Source], start: Mapping[str, str], room: Room) -> dict[str, str]:
+def _settled(sources: Mapping[str, FormatSamples], start: Mapping[str, str], room: CacheRoom) -> dict[str, str]:
     """One source after the other takes what is best beside the others, until none wants another."""
     chosen = dict(start)
     for _ in range(ROUNDS):
@@ -125,6 +127,6 @@ def _settled(sources: Mapping[str, Source], start: Mapping[str, str], room: Room
     return chosen
 
 
-def _rank(sources: Mapping[str, Source], chosen: Mapping[str, str], room: Room) -> tuple[float, float]:
-    found = outlook(sources, chosen, room)
+def _rank(sources: Mapping[str, FormatSamples], chosen: Mapping[str, str], room: CacheRoom) -> tuple[float, float]:
+    found = forecast(sources, chosen, room)
     return found.seconds, found.core_seconds

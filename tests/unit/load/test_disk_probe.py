@@ -10,10 +10,10 @@ import pytest
 import penstock
 from penstock import Loader
 from penstock.build import build, load_plan
-from penstock.load import pattern
+from penstock.load import disk_probe
 from penstock.machine import EMULATED_DISK, EmulatedDisk
 from penstock.order import WINDOW_LANES
-from penstock.order.pattern import DiskRates, choose_window
+from penstock.order.disk_rates import DiskRates, choose_window
 from penstock.plan import Goals, make_plan, write_plan
 from penstock.profile import read_profile, write_profile
 from penstock.profile.disk import DiskProbe
@@ -127,8 +127,8 @@ def test_a_state_brings_its_window(dataset: Path) -> None:
 def test_a_loader_that_waits_for_a_disk_that_seeks_says_once_what_to_write(
     dataset: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(pattern, "PATIENCE_SECONDS", 0.05)
-    monkeypatch.setattr(pattern.SeekingWatch, "_told", set())
+    monkeypatch.setattr(disk_probe, "PATIENCE_SECONDS", 0.05)
+    monkeypatch.setattr(disk_probe.SlowDiskWatch, "_told", set())
     monkeypatch.setenv(EMULATED_DISK, EmulatedDisk(None, 400).as_text())
     for _ in range(2):
         with Loader(dataset, batch_size=16, cache="none") as loader:
@@ -143,8 +143,8 @@ def test_a_loader_that_waits_for_a_disk_that_seeks_says_once_what_to_write(
 def test_a_loader_that_waits_for_bytes_is_not_told_to_read_runs(
     dataset: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(pattern, "PATIENCE_SECONDS", 0.05)
-    monkeypatch.setattr(pattern.SeekingWatch, "_told", set())
+    monkeypatch.setattr(disk_probe, "PATIENCE_SECONDS", 0.05)
+    monkeypatch.setattr(disk_probe.SlowDiskWatch, "_told", set())
     monkeypatch.setenv(EMULATED_DISK, EmulatedDisk(10e6, None).as_text())
     with Loader(dataset, batch_size=16, cache="none") as loader:
         assert sum(1 for _ in loader) == 16

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from penstock import _native
 from penstock.load.budget import MIB, Budget
-from penstock.load.options import ReadPolicy
+from penstock.load.loader_options import ReadPolicy
 from penstock.load.samples import Ids, Samples
 
 FORM_NUMBERS = {"encoded": 0, "pixels": 1, "weir:fast": 2}

@@ -7,8 +7,8 @@ import pytest
 
 from penstock.order import Order, Window
 from penstock.order.permutation import permutation
-from penstock.order.quality import Quality, measure
 from penstock.order.random import Purpose
+from penstock.order.shuffle_quality import Quality, measure
 
 NUM_SAMPLES = 20_000
 

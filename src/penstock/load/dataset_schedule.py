@@ -1,4 +1,4 @@
-"""Regimens: which dataset, at which fidelity, in which epoch. The learning rate is the user's."""
+"""`DatasetSchedule`: load other variants of a dataset from some epochs on. The learning rate is the user's."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class _Stage:
     options: Mapping[str, object]
 
 
-class Regimen:
+class DatasetSchedule:
     """Loads another variant of a dataset from some epochs on: small images first, or strongly compressed ones.
 
     Steps are (first epoch, dataset) or (first epoch, (dataset, fidelity)). Each variant is opened when its turn comes,
@@ -37,8 +37,8 @@ class Regimen:
     ...     place = pathlib.Path(folder.name, str(side), "a.png")
     ...     place.parent.mkdir()
     ...     _ = place.write_bytes(penstock.encode(np.zeros((side, side, 3), np.uint8), "png"))
-    >>> with Regimen([(0, f"{folder.name}/4"), (2, f"{folder.name}/8")]) as regimen:
-    ...     [batch["image"].shape for _ in range(3) for batch in regimen]
+    >>> with DatasetSchedule([(0, f"{folder.name}/4"), (2, f"{folder.name}/8")]) as schedule:
+    ...     [batch["image"].shape for _ in range(3) for batch in schedule]
     [(1, 4, 4, 3), (1, 4, 4, 3), (1, 8, 8, 3)]
     >>> folder.cleanup()
     """
@@ -54,7 +54,7 @@ class Regimen:
         epochs = [stage.epoch for stage in self._stages]
         if not epochs or epochs[0] != 0 or any(one >= other for one, other in pairwise(epochs)):
             raise ArgumentError(
-                f"epochs of the regimen are {epochs}",
+                f"epochs of the schedule are {epochs}",
                 where="steps",
                 fix="begin with epoch 0 and go up, for example [(0, 'small.pen'), (80, 'full.pen')]",
                 code=100,
@@ -70,7 +70,7 @@ class Regimen:
         self._turn_to(self.loader.epoch)
         yield from self.loader
 
-    def __enter__(self) -> Regimen:
+    def __enter__(self) -> DatasetSchedule:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -79,7 +79,7 @@ class Regimen:
     @property
     def loader(self) -> Loader:
         """The one that is open now."""
-        assert self._loader is not None, "the regimen is closed"
+        assert self._loader is not None, "the schedule is closed"
         return self._loader
 
     @property
@@ -93,13 +93,15 @@ class Regimen:
         self.loader.set_epoch(epoch)
 
     def state_dict(self) -> dict[str, object]:
-        """Where the regimen stands: the loader's own state, and which variant it is of."""
+        """Return where the schedule stands: the loader's own state, and which variant it is of."""
         return {"stage": self._number, "loader": self.loader.state_dict()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on from a state: the rest of its epoch, exactly once."""
         if not 0 <= state["stage"] < len(self._stages):
-            raise ArgumentError(f"there is no step {state['stage']}", where="state", fix="load it into its own regimen")
+            raise ArgumentError(
+                f"there is no step {state['stage']}", where="state", fix="load it into the schedule that saved it"
+            )
         self._turn_to(self._stages[state["stage"]].epoch)
         self.loader.load_state_dict(state["loader"])
 
@@ -118,6 +120,10 @@ class Regimen:
         self._loader = self._open(stage.path, **{**self._options, **stage.options})
         self._loader.set_epoch(epoch)
         self._number = number
+
+
+Regimen = DatasetSchedule
+"""The name until version 0.1."""
 
 
 def _stage(epoch: int, variant: Variant) -> _Stage:

@@ -19,7 +19,7 @@ from penstock.chance import draw
 from penstock.errors import printable
 from penstock.load.samples import Samples
 from penstock.order import Window
-from penstock.order.pattern import DiskRates, choose_window, seek_seconds
+from penstock.order.disk_rates import DiskRates, choose_window, seek_seconds
 from penstock.records import Dataset
 from penstock.storage import probe_reads
 
@@ -119,7 +119,7 @@ def _scattered(num_places: int) -> Iterator[int]:
     return (int(place) for chunk in count() for place in draw(0, chunk, np.arange(NUM_RECORDS)) % np.uint64(num_places))
 
 
-class SeekingWatch:
+class SlowDiskWatch:
     """Tells once a process and disk that a window would pay, if a loader without one waits for such a disk."""
 
     _told: ClassVar[set[int]] = set()

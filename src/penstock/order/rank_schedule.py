@@ -10,7 +10,7 @@ from penstock.order.schedule import Schedule
 
 
 @dataclass(frozen=True)
-class Share:
+class RankSchedule:
     """An order, and how one rank cuts its batches out of it."""
 
     order: Order

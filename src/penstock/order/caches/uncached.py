@@ -1,0 +1,30 @@
+"""The two caches that keep nothing themselves."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from penstock.order.caches.contract import Cache, EpochCachePlan
+from penstock.order.rank_schedule import RankSchedule
+
+
+class NoCache(Cache):
+    """Every batch reads all its records, past the page cache."""
+
+    def __init__(self, rank_schedule: RankSchedule) -> None:
+        self._rank_schedule = rank_schedule
+
+    def epoch(self, epoch: int, start: int = 0) -> EpochCachePlan:
+        """Reads everything."""
+        batch_range = self._rank_schedule.schedule(epoch, start).batch_range()
+        nothing = np.zeros(len(batch_range.ids), bool)
+        resident_bytes = np.zeros(len(batch_range.starts), np.int64)
+        return EpochCachePlan(
+            epoch, batch_range.ids, batch_range.starts, nothing, nothing, resident_bytes, refills=nothing
+        )
+
+
+class SystemCache(NoCache):
+    """Reads everything too, but through the page cache: best where all of the dataset fits it."""
+
+    buffered = True
