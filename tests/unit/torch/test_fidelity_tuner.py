@@ -155,7 +155,7 @@ import json, sys
 import torch
 from torch import nn
 from penstock.torch import FidelityTuner, Loader
-from tests.unit.torch.test_fidelity import CRITERION, Net
+from tests.unit.torch.test_fidelity_tuner import CRITERION, Net
 rank, path, place = int(sys.argv[1]), sys.argv[2], sys.argv[3]
 torch.set_num_threads(1)
 torch.distributed.init_process_group("gloo", init_method=f"file://{place}", rank=rank, world_size=2)
