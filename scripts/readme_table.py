@@ -317,8 +317,8 @@ ROWS = (
     Row(
         "Rate that `plan` predicts",
         "the measured rate",
-        "{median:.1%} off (median), at most {most:.1%}; the disk is the bottleneck in {disk:.0f} of {all:.0f} settings, "
-        "and the plan was given its rate",
+        "{median:.1%} off (median), at most {most:.1%}; the disk is the bottleneck in {disk:.0f} of {all:.0f} "
+        "settings, and the plan was given its rate",
         "campaign",
         {name: {"question": PREDICTION, "setting": name, "seconds": 10.0} for name in PREDICTED},
         _prediction_errors,
