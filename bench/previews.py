@@ -10,12 +10,12 @@ from scripts.browser import BrowserMissingError, shoot_figures
 
 def write_previews(page: Path, folder: Path) -> None:
     """Write FOLDER/figure-N.png for each figure, replacing what was there."""
-    for old in folder.glob("figure-*.png"):
-        old.unlink()
     try:
         shots = shoot_figures(page)
     except BrowserMissingError as missing:
-        print(f"  no previews: {missing}", file=sys.stderr)
+        print(f"  previews stay as they were: {missing}", file=sys.stderr)
         return
+    for old in folder.glob("figure-*.png"):
+        old.unlink()
     for number, shot in enumerate(shots, start=1):
         (folder / f"figure-{number}.png").write_bytes(shot)

@@ -13,6 +13,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from penstock.rates import read_bottleneck
+
 RESULTS = Path(__file__).resolve().parent.parent / "bench" / "results"
 QUIET = 0.25
 """Cores that other programs may have used while a line was timed."""
@@ -188,10 +190,13 @@ PREDICTED = [f"{corpus}-{disk}-{memory}" for corpus in CORPORA for disk in (60, 
 def _prediction_errors(lines: Mapping[str, Recorded]) -> Numbers:
     """Errors of the predictions, and in how many settings the disk limits, whose rate the plan is told."""
     rounds = [line for line in recorded("campaign") if line["question"] == PREDICTION and "predicted" in line]
-    told = {(one["setting"], one["predicted"]["images_per_second"]): one["predicted"]["bottleneck"] for one in rounds}
+    told = {
+        (one["setting"], one["predicted"]["images_per_second"]): read_bottleneck(one["predicted"]["bottleneck"])
+        for one in rounds
+    }
     limiting = [told[name, lines[name]["predicted_images_per_second"]] for name in PREDICTED]
     errors = [abs(lines[name]["error"]) for name in PREDICTED]
-    return {"disk": limiting.count("disk"), "all": len(limiting), "median": median(errors), "most": max(errors)}
+    return {"disk": limiting.count("storage"), "all": len(limiting), "median": median(errors), "most": max(errors)}
 
 
 LOADED = "{files} {kind}, each {times} times an epoch"

@@ -19,8 +19,8 @@ from bench.campaign.windows import BATCH_SIZE, Windows, throttled
 from bench.loader import Contender, start
 from penstock.plan import Goals, make_plan
 from penstock.plan.liquid import closed_form
+from penstock.plan.mix_rates import rates_of, single_format, two_formats
 from penstock.plan.problem import make_problem
-from penstock.plan.rates import rates_of, single_format, two_formats
 from penstock.profile import Profile
 
 AGAINST_PEERS = "Is data preparation as much faster as Liquid's was, losslessly?"

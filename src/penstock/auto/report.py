@@ -9,8 +9,9 @@ import numpy as np
 from penstock.auto.run import AutoResult, Decision, goals_of
 from penstock.bench import EmulatedBench
 from penstock.plan import Plan, Row
+from penstock.plan.mix_rates import rates_of, two_formats
 from penstock.plan.problem import Problem, make_problem
-from penstock.plan.rates import rates_of, two_formats
+from penstock.rates import CORNERS
 from penstock.report import Figure, Page, Section, Table, render
 from penstock.report.charts import Mark, Series, bars, lines, scatter, triangle
 from penstock.units import bytes_text
@@ -58,8 +59,9 @@ def _measured(decision: Decision, result: AutoResult, problem: Problem) -> Secti
         (
             Figure(bars(groups, "images per second"), "Predicted before it was measured, and measured."),
             Figure(
-                triangle(shapes, ("rate", "processor", "disk")),
-                "How busy processor and disk were; rate is images per second, as a share of the better one.",
+                triangle(shapes, ("rate", *CORNERS[1:])),
+                "How busy the cores (decode) and the disk (storage) were; the rate is images per second, as a share of "
+                "the better one.",
             ),
         ),
     )
@@ -122,7 +124,7 @@ def _mixes(plan: Plan, problem: Problem) -> Section:
     top = max(rate.end_to_end for rate in rates) * 3
     curves = {"load": [r.load for r in rates], "decode": [r.decode for r in rates]}
     if math.isfinite(problem.compute_rate):
-        curves["model"] = [problem.compute_rate] * len(shares)
+        curves["compute"] = [problem.compute_rate] * len(shares)
     inside = {
         key: [(float(s), v) for s, v in zip(shares, curve, strict=True) if v <= top] for key, curve in curves.items()
     }

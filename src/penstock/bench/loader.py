@@ -63,7 +63,7 @@ class EpochResult:
     """Of the whole process."""
     bytes_read: int
     stages: dict[str, StageSeconds]
-    """`read`, `decode` and `consumer`, who only takes batches and drops them here."""
+    """`storage`, `decode` and `compute`, which only takes batches and drops them here."""
     hits_per_batch: Spread
     """Samples of a batch that came from the loader's own memory."""
 

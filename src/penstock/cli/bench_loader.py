@@ -147,7 +147,7 @@ def _table(found: LoaderBench) -> Table:
         "CPU ms\nper image",
         "MB\nread",
         "hits per\nbatch",
-        "read\ns",
+        "storage\ns",
         "decode\ns",
         "waited\ns",
         numbers=7,
@@ -160,9 +160,9 @@ def _table(found: LoaderBench) -> Table:
             f"{epoch.cpu_seconds_per_image * 1e3:.2f}",
             f"{epoch.bytes_read / 1e6:,.1f}",
             f"{hits.lowest:.0f}..{hits.highest:.0f}",
-            f"{epoch.stages['read'].busy:.2f}",
+            f"{epoch.stages['storage'].busy:.2f}",
             f"{epoch.stages['decode'].busy:.2f}",
-            f"{epoch.stages['consumer'].waited:.2f}",
+            f"{epoch.stages['compute'].waited:.2f}",
         )
     return table
 

@@ -136,10 +136,10 @@ def _table(observed: Observed, found: Diagnosis) -> Table:
     facts.add_row("waiting", f"{observed.wait_seconds:.1f} s, {found.stall_share:.0%} of the time between batches")
     facts.add_row("first batches", f"{observed.first_wait_seconds:.1f} s")
     goodput, processor, disk = found.triangle
-    facts.add_row("goodput", _bar(goodput))
-    facts.add_row("processor", f"{_bar(processor)} of {observed.cores} cores")
+    facts.add_row("compute", _bar(goodput))
+    facts.add_row("decode", f"{_bar(processor)} of {observed.cores} cores")
     read = f"{bytes_text(observed.disk_bytes)} read"
-    facts.add_row("disk", f"{_bar(disk)} of what it can do, {read}" if found.disk_share is not None else read)
+    facts.add_row("storage", f"{_bar(disk)} of what it can do, {read}" if found.disk_share is not None else read)
     facts.add_row("GPU", _bar(found.gpu_share) if found.gpu_share is not None else "no GPU seen")
     return facts
 

@@ -5,11 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 
 from penstock.documents import Json
-
-LITTLE = 0.05
-"""A stall share below it is nothing to worry about."""
-BUSY = 0.85
-"""A resource above it is taken to be what everything waits for."""
+from penstock.rates import CORNERS, Bottleneck, bottleneck_by_usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +40,8 @@ class Diagnosis:
     """Who limits a training run. Shares are of the time between first and last batch."""
 
     stall_share: float
-    bottleneck: str
-    """`compute`, `cpu`, `disk`, or `latency`: the loader is late though neither core nor disk is busy."""
+    bottleneck: Bottleneck
+    """`compute`, `decode`, `storage`, or `latency`: the loader is late although neither cores nor disk are busy."""
     cpu_share: float
     disk_share: float | None
     most_to_gain: float
@@ -55,7 +51,7 @@ class Diagnosis:
 
     @property
     def triangle(self) -> tuple[float, float, float]:
-        """Liquid's: goodput, processor, disk; 0 where unknown.
+        """Liquid's triangle: how busy compute (goodput), decode (cores) and storage are; 0 where unknown.
 
         Goodput is the rate divided by the rate with data resident in memory, which is estimated from the steps: without
         waiting, a run of `wait + step` seconds would take `step` seconds.
@@ -65,7 +61,7 @@ class Diagnosis:
     def as_dict(self) -> dict[str, Json]:
         """For `--json` and reports."""
         members = asdict(self)
-        triangle: dict[str, Json] = dict(zip(("goodput", "processor", "disk"), self.triangle, strict=True))
+        triangle: dict[str, Json] = dict(zip(CORNERS, self.triangle, strict=True))
         return members | {"advice": list(self.advice), "triangle": triangle}
 
 
@@ -75,7 +71,7 @@ def diagnose_run(observed: Observed) -> Diagnosis:
     >>> run = Observed(100, 6.0, 4.0, 0.5, 11.0, 20.0, 2, 0)
     >>> found = diagnose_run(run)
     >>> found.bottleneck, found.stall_share, round(found.most_to_gain, 2)
-    ('cpu', 0.6, 2.5)
+    ('decode', 0.6, 2.5)
     """
     timed = observed.wait_seconds + observed.step_seconds
     stall = observed.wait_seconds / timed if timed > 0 else 0.0
@@ -83,14 +79,7 @@ def diagnose_run(observed: Observed) -> Diagnosis:
     disk = None
     if observed.disk_bytes_per_second is not None and observed.wall_seconds > 0:
         disk = observed.disk_bytes / observed.wall_seconds / observed.disk_bytes_per_second
-    if stall < LITTLE:
-        bottleneck = "compute"
-    elif disk is not None and disk >= BUSY and disk >= cpu:
-        bottleneck = "disk"
-    elif cpu >= BUSY:
-        bottleneck = "cpu"
-    else:
-        bottleneck = "latency"
+    bottleneck = bottleneck_by_usage(stall, cpu, disk)
     gain = timed / observed.step_seconds if observed.step_seconds > 0 else float("inf")
     advice = tuple(_advice(observed, bottleneck, stall, gain))
     return Diagnosis(stall, bottleneck, min(cpu, 1.0), disk, gain, advice, observed.gpu_share)
@@ -102,11 +91,11 @@ def _advice(observed: Observed, bottleneck: str, stall: float, gain: float) -> l
     if bottleneck == "compute":
         return [f"Only {stall:.0%} of the time is spent waiting for data: a faster loader buys next to nothing."]
     said = [f"{stall:.0%} of the time is spent waiting for data; without it training would be {gain:.2f} times faster."]
-    if bottleneck == "cpu":
+    if bottleneck == "decode":
         said.append(
             "The cores are busy: decode less (regions, a format that decodes faster), or use fewer copies in Python."
         )
-    if bottleneck == "disk":
+    if bottleneck == "storage":
         said.append("The disk is busy: smaller formats, or a cache that keeps what it read, would spare it.")
     if bottleneck == "latency":
         workers = "It has no workers: start with num_workers > 0, " if observed.num_workers == 0 else "More workers, "

@@ -15,6 +15,7 @@ from typing import TypeVar
 
 from penstock.documents import Json
 from penstock.errors import ArgumentError
+from penstock.rates import Bottleneck
 
 Batch = TypeVar("Batch")
 
@@ -31,12 +32,12 @@ class Phases:
     """Whether the page cache was emptied for the last phase; otherwise nothing can be said of fetching."""
 
     @property
-    def bottleneck(self) -> str:
-        """`compute`, `cpu` (preparation) or `disk`: the largest part."""
-        parts = {
+    def bottleneck(self) -> Bottleneck:
+        """Name the largest part: `compute`, `decode` (preparation) or `storage`."""
+        parts: dict[Bottleneck, float] = {
             "compute": self.compute_seconds,
-            "cpu": self.prep_stall_seconds,
-            "disk": self.fetch_stall_seconds,
+            "decode": self.prep_stall_seconds,
+            "storage": self.fetch_stall_seconds,
         }
         return max(parts, key=lambda name: parts[name])
 

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from penstock.lab.statistics import Estimate
+from penstock.rates import LITTLE_STALL
 from penstock.units import bytes_text
 
-LITTLE_STALL = 0.05
 LITTLE_GAIN = 0.05
 TOLERABLE = 0.01
 """Accuracy that a smaller variant may cost: one point."""
@@ -24,7 +24,7 @@ class Situation:
     stall_share: float | None = None
     """Of a step that waits for data."""
     bottleneck: str = ""
-    """`compute`, `cpu`, `disk` or `latency`, as `doctor` names them."""
+    """One of `penstock.rates.BOTTLENECKS`; empty if it is not known."""
     memory_bytes: int | None = None
     """What a cache may take."""
     sizes: Mapping[str, int] = field(default_factory=dict)
@@ -44,7 +44,7 @@ def flow_chart(situation: Situation) -> tuple[str, ...]:
 
     >>> flow_chart(Situation(stall_share=0.01, bottleneck="compute"))[0]
     'Keep the data as it is: 1 % of a step waits for data, so neither smaller files nor a cache buys time.'
-    >>> flow_chart(Situation(0.6, "disk", 8_000_000, {"source": 10_000_000, "jpeg:q=85": 7_000_000}))[0]
+    >>> flow_chart(Situation(0.6, "storage", 8_000_000, {"source": 10_000_000, "jpeg:q=85": 7_000_000}))[0]
     'Use jpeg:q=85: it is the highest quality that fits in memory (6.7 MiB of 7.6 MiB; the source takes 9.5 MiB).'
     """
     if situation.stall_share is not None and situation.stall_share < LITTLE_STALL:
@@ -52,7 +52,7 @@ def flow_chart(situation: Situation) -> tuple[str, ...]:
             f"Keep the data as it is: {_percent(situation.stall_share)} of a step waits for data, so neither smaller "
             "files nor a cache buys time."
         ]
-    elif situation.bottleneck == "cpu":
+    elif situation.bottleneck == "decode":
         said = [
             "The cores limit: use a format that decodes faster, decode less (regions, a lower JPEG quality), or add "
             f"cores; then look at the bottleneck again.{_faster(situation)}"

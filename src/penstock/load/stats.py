@@ -8,8 +8,7 @@ from typing import Any
 from penstock.load.budget import Budget
 from penstock.load.delivery import Progress
 from penstock.load.failures import FailureLog
-
-PATIENT_SHARE = 0.02  # of the time: a consumer that waits less than this is not waiting for data
+from penstock.rates import bottleneck_by_stages
 
 
 def stats_of(
@@ -22,9 +21,9 @@ def stats_of(
     """The counters of all parts under the names of the guide."""
     seconds = progress.run_seconds
     stages: dict[str, Mapping[str, float]] = {
-        "read": {"busy_seconds": native["read_busy_seconds"], "wait_seconds": native["read_wait_seconds"]},
+        "storage": {"busy_seconds": native["read_busy_seconds"], "wait_seconds": native["read_wait_seconds"]},
         "decode": {"busy_seconds": native["decode_busy_seconds"], "wait_seconds": native["decode_wait_seconds"]},
-        "consumer": {"wait_seconds": progress.wait_seconds, "busy_seconds": max(0.0, seconds - progress.wait_seconds)},
+        "compute": {"wait_seconds": progress.wait_seconds, "busy_seconds": max(0.0, seconds - progress.wait_seconds)},
     }
     if python is not None:
         stages["python"] = python
@@ -48,7 +47,7 @@ def stats_of(
             "num_retries": native["num_retries"],
         },
         "stages": stages,
-        "bottleneck": bottleneck(stages, seconds),
+        "bottleneck": bottleneck_by_stages(stages, seconds),
         "memory_bytes": native["memory_bytes"],
         "peak_memory_bytes": native["peak_memory_bytes"],
         "working_bytes": budget.working_bytes,
@@ -63,15 +62,3 @@ def hits_of(hits: list[int]) -> dict[str, float]:
     if not hits:
         return {"minimum": 0.0, "mean": 0.0, "maximum": 0.0}
     return {"minimum": float(min(hits)), "mean": sum(hits) / len(hits), "maximum": float(max(hits))}
-
-
-def bottleneck(stages: Mapping[str, Mapping[str, float]], seconds: float) -> str:
-    """Who the others waited for: "consumer", "python", "decode" or "read"; "" before anything ran."""
-    if seconds == 0:
-        return ""
-    if stages["consumer"]["wait_seconds"] < PATIENT_SHARE * seconds:
-        return "consumer"
-    waited = stages["consumer"]["wait_seconds"]
-    if "python" in stages and 2 * stages["python"]["wait_seconds"] >= waited:
-        return "python"
-    return "decode" if stages["decode"]["busy_seconds"] >= stages["decode"]["wait_seconds"] else "read"

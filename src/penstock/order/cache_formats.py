@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from penstock.rates import share_in_memory, slowest_seconds
+
 ENCODED = "encoded"
 WORTH_IT = 1.05  # so many times faster must another form be: a measurement is off by a few per cent
 ROUNDS = 4
@@ -63,7 +65,7 @@ class Forecast:
     @property
     def seconds(self) -> float:
         """Cores and disk work side by side: the slower of them counts."""
-        return max(self.core_seconds / self.threads, self.disk_seconds)
+        return slowest_seconds(self.core_seconds / self.threads, self.disk_seconds)
 
 
 def forecast(sources: Mapping[str, FormatSamples], chosen: Mapping[str, str], room: CacheRoom) -> Forecast:
@@ -82,7 +84,7 @@ def forecast(sources: Mapping[str, FormatSamples], chosen: Mapping[str, str], ro
     total_bytes = sum(source.num_samples * source.forms[chosen[name]].bytes for name, source in sources.items())
     passing_bytes = room.num_passing * total_bytes / max(count, 1)
     left = room.free_bytes - (passing_bytes if room.free_bytes < total_bytes else 0)
-    share = min(max(left / max(total_bytes, 1.0), 0.0), 1.0)
+    share = share_in_memory(left, max(total_bytes, 1.0))
     entering = 0.0 if room.stays else share * (1 - share)
     core, disk = 0.0, 0.0
     for name, source in sources.items():

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from math import ceil, inf
 
 from penstock.order.window import WINDOW_LANES, Window
+from penstock.rates import reads_rate
 
 NOISE = 1.25  # reads of records that take so many times longer than their bytes are no sign of seeking
 WORTH_IT = 1.25  # so many times faster must runs be: a window shuffles less, and a little speed is no reason
@@ -31,7 +32,7 @@ class DiskRates:
         >>> round(hdd.records_per_second(100_000)), round(hdd.records_per_second(100_000, run=64))
         (111, 1255)
         """
-        return run / (1 / self.reads_per_second + run * record_bytes / self.bytes_per_second)
+        return reads_rate(self.bytes_per_second, self.reads_per_second, record_bytes, run)
 
 
 def seek_seconds(scattered_seconds: float, in_a_row_seconds: float) -> float:

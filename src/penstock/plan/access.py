@@ -6,8 +6,9 @@ from dataclasses import replace
 
 from penstock.order import Window
 from penstock.order.disk_rates import WORTH_IT, DiskRates, choose_window
+from penstock.plan.mix_rates import rates_of
 from penstock.plan.problem import Problem
-from penstock.plan.rates import Rates, rates_of
+from penstock.rates import Rates
 from penstock.types import Floats
 
 OPEN_SHARE = 4  # of the machine's memory, runs may take one part in so many; a loader has half of what is free

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass
 from penstock.documents import Json, write_document
 from penstock.order import Window
 from penstock.plan.fidelity import FidelityAdvice
-from penstock.plan.rates import Rates
 from penstock.plan.rule import Cheapest
+from penstock.rates import Rates
 
 KIND = "penstock plan"
 VERSION = 1

@@ -17,8 +17,8 @@ NO_SHARE = 1e-6
 """A share that rounding leaves over."""
 
 _WAITS = {
-    "disk": "the disk: it cannot deliver the bytes as fast as they are wanted",
-    "cpu": "the processor: it cannot decode as fast as the disk delivers",
+    "storage": "storage: the disk or network cannot deliver the bytes fast enough",
+    "decode": "decoding: the cores cannot decode as fast as storage delivers",
     "compute": "the model itself: data arrives faster than it is used",
 }
 
@@ -104,8 +104,9 @@ def _next_limit(chosen: Row, what_if: tuple[WhatIf, ...], smallest_cache_bytes: 
     if best is not None and best.gain >= 0.01:
         added = best.resource.replace("one more", "one").replace(" more ", " of ")
         said.append(f"Adding {added} would help most: {best.note or f'{best.gain:+.0%}'}.")
-    if chosen.rates.bottleneck == "disk" and smallest_cache_bytes > 0:
-        said.append(f"From {bytes_text(smallest_cache_bytes)} of memory for the cache on, the disk no longer limits.")
+    if chosen.rates.bottleneck == "storage" and smallest_cache_bytes > 0:
+        enough = bytes_text(smallest_cache_bytes)
+        said.append(f"With a cache of {enough} or more, storage would no longer be the bottleneck.")
     return said
 
 

@@ -13,10 +13,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from penstock.documents import Json
+from penstock.plan.mix_rates import rates_of
 from penstock.plan.problem import Goals, Problem
-from penstock.plan.rates import Rates, rates_of
 from penstock.profile import FormatCosts, Profile, choose_fidelity
 from penstock.profile.fidelity import DEFAULT_THRESHOLD
+from penstock.rates import Rates
 
 WORTH_READING_LESS = 1.10
 """What a fidelity must gain over the chosen mix."""
@@ -117,7 +118,7 @@ def _judged(own: FidelityRow, packed: Rates, chosen: Rates, fidelities: Mapping[
             True,
             f"Everything in pjpeg, read at {quality}, would reach {reached}; all of it can still be read later.",
         )
-    if own.rates.bottleneck == "cpu":
+    if own.rates.bottleneck == "decode":
         slower = packed.decode / own.rates.decode
         return False, (
             f"pjpeg is not recommended: decoding would be the bottleneck. Read at {quality} it decodes "

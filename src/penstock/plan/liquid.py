@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from penstock.plan.mix_rates import rates_of, two_formats
 from penstock.plan.problem import Problem
-from penstock.plan.rates import Rates, rates_of, two_formats
+from penstock.rates import Rates, crossing
 
 STEPS = 10
 
@@ -63,16 +64,16 @@ def closed_form(problem: Problem, first: int, second: int) -> float:
     Solves (mean size(x) − M/N) / B + r = mean CPU seconds(x) / cores, which is linear in x, and clamps to [0, 1].
     Where the second format is both smaller and quicker to decode (or neither), an end is best and is given.
     """
-    size = problem.read_bytes.mean(axis=0)
-    cpu = problem.cpu_seconds.mean(axis=0) / problem.cores
-    rate = problem.disk_bytes_per_second
+    capacity = problem.capacity
+    read = problem.bytes.mean(axis=0) - problem.memory_bytes_per_sample
+    decode = capacity.decode_seconds(problem.cpu_seconds.mean(axis=0))
 
     def gap(column: int) -> float:
-        disk = max(0.0, float(size[column]) - problem.memory_bytes_per_sample) / rate
-        return disk + (problem.seconds_per_read if disk > 0 else 0.0) - float(cpu[column])
+        storage = max(0.0, capacity.transfer_seconds(float(read[column])))
+        return storage + (capacity.seconds_per_read if storage > 0 else 0.0) - float(decode[column])
 
     at_first, at_second = gap(first), gap(second)
     if at_first * at_second >= 0:
         ends = [rates_of(problem, two_formats(problem, first, second, share)).prep for share in (0.0, 1.0)]
         return float(ends[1] > ends[0])
-    return min(1.0, max(0.0, at_first / (at_first - at_second)))
+    return min(1.0, max(0.0, crossing(at_first, at_second)))

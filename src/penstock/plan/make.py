@@ -16,11 +16,12 @@ from penstock.plan.document import Plan, Row, WhatIf
 from penstock.plan.explain import explain
 from penstock.plan.fidelity import advise
 from penstock.plan.liquid import closed_form, search_pair
+from penstock.plan.mix_rates import rates_of, single_format, two_formats
 from penstock.plan.problem import Goals, Problem, make_problem
-from penstock.plan.rates import Rates, rates_of, single_format, two_formats
 from penstock.plan.rule import Cheapest, FormatEstimate, calibrate
 from penstock.plan.solve import Prices, solve
 from penstock.profile import Profile
+from penstock.rates import Rates, slowest_seconds
 from penstock.types import Floats
 
 WORTH_A_MIX = 0.01
@@ -178,7 +179,7 @@ def _row(profile: Profile, problem: Problem, name: str, assignment: Floats) -> R
     cpu_seconds = float((assignment * encode).sum()) / len(encode) * problem.num_samples
     total = _total_bytes(problem, assignment)
     moved = profile.dataset.source_bytes + total
-    build_seconds = max(cpu_seconds / problem.cores, moved / problem.disk_bytes_per_second)
+    build_seconds = slowest_seconds(problem.capacity.decode_seconds(cpu_seconds), moved / problem.disk_bytes_per_second)
     return Row(name, _mix(problem, assignment), rates_of(problem, assignment), round(total), build_seconds)
 
 
@@ -217,9 +218,7 @@ def _smallest_cache(problem: Problem, rates: Rates) -> int:
     wanted = min(rates.decode, rates.compute)
     if not math.isfinite(wanted) or rates.load >= wanted:
         return 0
-    read_bytes = rates.bytes_per_image + problem.page_bytes
-    disk_seconds = read_bytes / problem.disk_bytes_per_second + problem.seconds_per_read
-    cached_share = 1 - 1 / wanted / disk_seconds
+    cached_share = problem.capacity.cached_share_for(rates.bytes_per_image, wanted)
     return math.ceil(cached_share * rates.bytes_per_image * problem.num_samples)
 
 

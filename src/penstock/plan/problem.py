@@ -10,6 +10,7 @@ import numpy as np
 from penstock.codecs import parse_format
 from penstock.errors import ArgumentError
 from penstock.profile import Figure, Profile
+from penstock.rates import Capacity
 from penstock.types import Floats
 
 NO_SEEKING = Figure.exactly(0.0)
@@ -53,6 +54,17 @@ class Problem:
     """What a read takes beyond a record: it begins and ends with a page, the record anywhere in one."""
     seek_seconds: float = 0.0
     """What a record anywhere on the disk takes beyond one in a row: a window spares it."""
+
+    @property
+    def capacity(self) -> Capacity:
+        """Return the machine's rates, as the module that computes with them takes them."""
+        return Capacity(
+            storage_bytes_per_second=self.disk_bytes_per_second,
+            cores=self.cores,
+            compute_rate=self.compute_rate,
+            seconds_per_read=self.seconds_per_read,
+            page_bytes=self.page_bytes,
+        )
 
     @property
     def read_bytes(self) -> Floats:

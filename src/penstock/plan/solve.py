@@ -17,8 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from penstock.errors import ArgumentError
+from penstock.plan.mix_rates import rates_of, single_format
 from penstock.plan.problem import Problem
-from penstock.plan.rates import rates_of, single_format
+from penstock.rates import share_in_memory
 from penstock.types import Floats
 from penstock.units import bytes_text
 
@@ -65,18 +66,17 @@ def solve(problem: Problem, columns: Sequence[int] | None = None) -> Solution:
     unit = _time_unit(problem)
     num_images, num_formats = problem.bytes.shape
     size = problem.bytes.ravel() / num_images
-    read = problem.read_bytes.ravel() / num_images
-    cpu = problem.cpu_seconds.ravel() / num_images
+    capacity = problem.capacity
+    transfer = capacity.transfer_seconds(problem.bytes).ravel() / num_images
+    decode = capacity.decode_seconds(problem.cpu_seconds).ravel() / num_images
     num_cells = size.size
     memory = min(problem.memory_bytes_per_sample, float(problem.bytes.max()))
     byte_unit = max(float(problem.bytes.mean()), 1.0)
-    rate = problem.disk_bytes_per_second
-    pages = 1 + problem.page_bytes / byte_unit  # read for each byte that is not cached
     # Columns: the assignment, then t (in `unit`), then cached bytes per sample (in `byte_unit`).
-    overhead = problem.seconds_per_read * (1 - min(1.0, memory / float(problem.bytes.mean()))) / unit
+    overhead = capacity.seconds_per_read * (1 - share_in_memory(memory, float(problem.bytes.mean()))) / unit
     rows = [
-        _row(read / rate / unit, -1.0, -byte_unit * pages / rate / unit),
-        _row(cpu / problem.cores / unit, -1.0, 0.0),
+        _row(transfer / unit, -1.0, -capacity.transfer_seconds(byte_unit) / unit),
+        _row(decode / unit, -1.0, 0.0),
         _row(-size / byte_unit, 0.0, 1.0),
     ]
     bounds_above = [-overhead, 0.0, 0.0]
@@ -103,14 +103,14 @@ def solve(problem: Problem, columns: Sequence[int] | None = None) -> Solution:
     if result.status != 0:
         raise ArgumentError(f"no mix meets the limits: {result.message}", where="plan", fix="loosen a limit")
     duals = -np.asarray(result.ineqlin.marginals)
-    per_byte = duals[0] / rate / unit - duals[2] / byte_unit
+    per_byte = duals[0] / capacity.storage_bytes_per_second / unit - duals[2] / byte_unit
     if math.isfinite(problem.storage_bytes):
         per_byte += duals[3] * problem.num_samples / problem.storage_bytes
     return Solution(
         seconds_per_image=float(result.x[num_cells]) * unit,
         assignment=result.x[:num_cells].reshape(num_images, num_formats),
         cached_bytes_per_sample=float(result.x[num_cells + 1]) * byte_unit,
-        prices=Prices(float(per_byte), float(duals[1] / problem.cores / unit)),
+        prices=Prices(float(per_byte), float(duals[1] / capacity.cores / unit)),
     )
 
 

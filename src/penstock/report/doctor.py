@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from penstock.doctor import Bought, Diagnosis, Observed
+from penstock.rates import CORNERS
 from penstock.report.charts import bars, triangle
 from penstock.report.page import Figure, Page, Section, render
-
-CORNERS = ("goodput", "processor", "disk")
 
 
 def make_doctor_page(
@@ -19,8 +18,9 @@ def make_doctor_page(
     disk = "" if found.disk_share is not None else " How fast the disk could be is not known: its corner stays at 0."
     drawing = triangle([("this run", found.triangle)], CORNERS)
     caption = (
-        "Goodput is the rate as a share of what it would be with data resident in memory, estimated from the time of "
-        "the steps. A good loader fills that corner." + disk
+        "Compute is the rate as a share of what it would be with data resident in memory (goodput), estimated from the "
+        "time of the steps; a good loader fills that corner. Decode and storage are how busy cores and disk were."
+        + disk
     )
     sections = [Section("Where it waits", (*found.advice, gpu), (Figure(drawing, caption),))]
     if bought is not None:

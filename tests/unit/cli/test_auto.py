@@ -54,7 +54,7 @@ def test_a_dry_run_writes_nothing(photos: Path, tmp_path: Path, shell: Call) -> 
 
 def test_limits_stand_for_the_machine_in_the_plan(photos: Path, tmp_path: Path) -> None:
     slow = decide(photos, tmp_path / "x", AutoOptions(sample=4, limits=Limits(disk_bytes_per_second=1e6, cores=1)))
-    assert slow.plan.rows[0].rates.bottleneck == "disk"
+    assert slow.plan.rows[0].rates.bottleneck == "storage"
     assert slow.plan.rows[0].rates.load < 1e6 / 1000
 
 

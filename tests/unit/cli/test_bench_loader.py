@@ -43,7 +43,7 @@ def test_json_has_what_the_table_has_and_more(cli: Call, folder: Path) -> None:
     assert found["num_samples"] == 9
     assert len(found["epochs"]) == 3
     assert all(epoch["bytes_read"] > 0 and epoch["cpu_seconds_per_image"] > 0 for epoch in found["epochs"])
-    assert set(found["epochs"][0]["stages"]) == {"read", "decode", "consumer"}
+    assert set(found["epochs"][0]["stages"]) == {"storage", "decode", "compute"}
     assert found["images_per_second"]["median"] > 0
 
 

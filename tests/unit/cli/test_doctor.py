@@ -48,7 +48,7 @@ def test_the_command_finds_the_data_and_writes_a_page(tmp_path: Path, shell: Cal
     assert list(found.child("observed").values("roots")) == [str(photos)]
     assert found.child("penstock").number("gain") > 1
     assert any("memory" in str(sentence) for sentence in found.values("flow_chart"))
-    assert set(found.child("triangle").members) == {"goodput", "processor", "disk"}
+    assert set(found.child("triangle").members) == {"compute", "decode", "storage"}
     assert "<polygon" in page.read_text()
 
 

@@ -28,8 +28,8 @@ def run(*, wait: float, step: float, cpu: float = 0.1, disk_share: float | None 
     ("observed", "bottleneck"),
     [
         (run(wait=0.1, step=9.9, cpu=0.99), "compute"),
-        (run(wait=5, step=5, cpu=0.97), "cpu"),
-        (run(wait=5, step=5, cpu=0.3, disk_share=0.95), "disk"),
+        (run(wait=5, step=5, cpu=0.97), "decode"),
+        (run(wait=5, step=5, cpu=0.3, disk_share=0.95), "storage"),
         (run(wait=5, step=5, cpu=0.3, disk_share=0.1), "latency"),
         (run(wait=5, step=5, cpu=0.3), "latency"),
     ],

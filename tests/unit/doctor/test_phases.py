@@ -28,7 +28,7 @@ class Slow:
 
 @pytest.mark.parametrize(
     ("prepare", "fetch", "step", "bottleneck"),
-    [(0.001, 0.0, 0.05, "compute"), (0.05, 0.0, 0.001, "cpu"), (0.001, 0.05, 0.001, "disk")],
+    [(0.001, 0.0, 0.05, "compute"), (0.05, 0.0, 0.001, "decode"), (0.001, 0.05, 0.001, "storage")],
 )
 def test_the_slowest_part_is_named(prepare: float, fetch: float, step: float, bottleneck: str) -> None:
     loader = Slow(prepare, fetch)

@@ -46,7 +46,7 @@ def test_without_a_word_on_memory_the_choices_are_named() -> None:
 
 def test_busy_cores_are_told_which_files_were_measured_to_decode_faster() -> None:
     gains = {"jpeg:q=85": 1.02, "jpeg:q=50": 1.67}
-    said = first(Situation(stall_share=0.5, bottleneck="cpu", sizes=SIZES, cpu_gains=gains))
+    said = first(Situation(stall_share=0.5, bottleneck="decode", sizes=SIZES, cpu_gains=gains))
     assert said.startswith("The cores limit: use a format that decodes faster, decode less")
     assert "From memory jpeg:q=50 is 1.67 times as fast as the source" in said
     assert "jpeg:q=85" not in said

@@ -128,8 +128,8 @@ class TestTraining:
         model = found(
             "bottleneck", large, tmp_path / "model", *settings, f"models={__name__}:slow_model", "disk=200MB/s"
         )
-        assert disk.answer.startswith("Disk limits")
-        assert model.answer.startswith("Model limits")
+        assert "is storage; over all" in disk.answer
+        assert "is compute; over all" in model.answer
 
     def test_a_fast_disk_reverses_train(self, large: Path, tmp_path: Path) -> None:
         settings = (*self.tiny, "loaders=penstock@webp:lossless,penstock@raw", "models=alexnet", "epochs=2")

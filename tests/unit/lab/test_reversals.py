@@ -11,7 +11,6 @@ import pytest
 from penstock.documents import Json
 from penstock.lab import Recipe
 from penstock.lab.lines import Line
-from penstock.lab.model import telling_disk
 from penstock.lab.recipe import Cell, DataFacts
 from penstock.lab.recipes.bottleneck import Bottleneck
 from penstock.lab.recipes.codecs import Codecs
@@ -26,6 +25,7 @@ from penstock.lab.recipes.thrash import Thrash
 from penstock.lab.recipes.time_budget import TimeBudget
 from penstock.lab.recipes.train import Train
 from penstock.lab.recipes.whatif import WhatIf
+from penstock.rates import break_even_bandwidth
 
 DATA = DataFacts(num_samples=1000, source_bytes=100_000_000, codec="png", num_classes=10, num_mask_classes=0)
 NUM_EPOCHS = 3
@@ -154,8 +154,8 @@ def test_a_fast_disk_reverses_orthogonal() -> None:
 
 def test_a_fast_disk_reverses_bottleneck() -> None:
     slow, fast = answers(Bottleneck(), [SLOW, FAST])
-    assert slow.startswith("Disk limits alexnet, source")
-    assert fast.startswith("Preparation limits alexnet, source")
+    assert slow.startswith("The bottleneck of alexnet, source, 1 thread, 10MB/s is storage;")
+    assert fast.startswith("The bottleneck of alexnet, source, 1 thread, 10MB/s is decode;")
 
 
 @pytest.mark.parametrize(("heavy_seconds", "verdict"), [(8e-3, "As published"), (1e-3, "Disagrees")])
@@ -435,13 +435,13 @@ def test_predictions_say_which_stage_nothing_tests() -> None:
 
     recipe = WhatIf()
     found = recipe.findings(lines_on(Quick(2e7), recipe))
-    assert found.answer.startswith("Predictions can be planned with where the disk limits")
-    assert "On none of these machines the cores limit: such predictions are not tested." in found.sections[0].sentences
+    assert found.answer.startswith("Predictions can be planned with where storage limits")
+    assert "On none of these machines decoding limits: such predictions are not tested." in found.sections[0].sentences
 
 
 @pytest.mark.parametrize(
     ("cpu_seconds", "disk_share", "stall", "limits"),
-    [(0.1, 0.95, 0.5, "disk"), (1.9, 0.3, 0.5, "cpu"), (0.1, 0.1, 0.5, "latency"), (1.9, 0.9, 0.01, "compute")],
+    [(0.1, 0.95, 0.5, "storage"), (1.9, 0.3, 0.5, "decode"), (0.1, 0.1, 0.5, "latency"), (1.9, 0.9, 0.01, "compute")],
 )
 def test_the_advice_on_a_training_follows_what_was_busy(
     cpu_seconds: float, disk_share: float, stall: float, limits: str
@@ -462,7 +462,7 @@ def test_goodput_is_only_told_where_the_ideal_was_measured() -> None:
         (section,) = recipe.findings(lines_on(FAST, recipe)).sections
         assert section.table is not None
         columns.append(section.table.columns[3])
-    assert columns == ["goodput", "rate"]
+    assert columns == ["compute", "rate"]
 
 
 def test_one_run_is_never_called_as_published() -> None:
@@ -487,10 +487,10 @@ def test_one_run_is_never_called_as_published() -> None:
         assert [sentence for sentence in said if sentence.startswith("Not shown")] or recipe.name == "mix", recipe.name
 
 
-def test_a_format_that_is_smaller_and_quicker_has_a_telling_disk_too() -> None:
-    assert telling_disk((200e3, 400e3), (5e-3, 1e-4)) == 400e3 / 5e-3
-    assert telling_disk((400e3, 200e3), (1e-4, 5e-3)) == 400e3 / 5e-3
-    assert telling_disk((200e3, 20e3), (5e-3, 2e-3)) == 220e3 / 7e-3
+def test_a_format_that_is_smaller_and_quicker_has_a_break_even_bandwidth_too() -> None:
+    assert break_even_bandwidth((200e3, 400e3), (5e-3, 1e-4)) == 400e3 / 5e-3
+    assert break_even_bandwidth((400e3, 200e3), (1e-4, 5e-3)) == 400e3 / 5e-3
+    assert break_even_bandwidth((200e3, 20e3), (5e-3, 2e-3)) == 220e3 / 7e-3
 
 
 def test_room_for_uneven_sizes_explains_what_liquid_reads() -> None:

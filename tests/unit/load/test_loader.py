@@ -257,4 +257,4 @@ def test_stats_say_what_was_done(folder: Path) -> None:
     assert stats["num_batches"] == 5
     assert stats["bytes_read"] == sum(path.stat().st_size for path in folder.rglob("*.png"))
     assert stats["num_errors"] == 0
-    assert stats["bottleneck"] in ("read", "decode", "consumer")
+    assert stats["bottleneck"] in ("storage", "decode", "compute")

@@ -144,7 +144,7 @@ def test_who_waits_for_python_is_told_so(folder: Path) -> None:
 
     assert stats["bottleneck"] == "python"
     assert stats["stages"]["python"]["workers"] == 0  # it cannot be sent, being inside of another function
-    assert stats["stages"]["consumer"]["wait_seconds"] >= stats["stages"]["python"]["wait_seconds"]
+    assert stats["stages"]["compute"]["wait_seconds"] >= stats["stages"]["python"]["wait_seconds"]
 
 
 @pytest.mark.long

@@ -14,10 +14,11 @@ from penstock.errors import ArgumentError
 from penstock.plan import Goals, make_plan, read_cheapest, write_plan
 from penstock.plan.liquid import closed_form, search, search_pair
 from penstock.plan.make import predict
+from penstock.plan.mix_rates import rates_of, two_formats
 from penstock.plan.problem import make_problem
-from penstock.plan.rates import Rates, rates_of, two_formats
 from penstock.plan.solve import solve
 from penstock.profile import Figure
+from penstock.rates import Rates
 from tests.unit.plan.conftest import MEGABYTE, make_profile
 
 PNG_AND_RAW = {"png": (1.0, 20.0), "raw": (3.0, 0.5)}

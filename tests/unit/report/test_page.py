@@ -29,7 +29,7 @@ DRAWINGS = {
     "scatter": scatter([Mark("png", 1e5, 2.0), Mark("raw <&>", 6e5, 0.1)], "bytes", "ms"),
     "lines": lines([Series("load", ((0.0, 1.0), (1.0, 3.0)))], "share", "images/s", [Mark("chosen", 0.5, 2.0)]),
     "bars": bars([("before", [("predicted", 5.0), ("measured", 6.0)]), ("after", [("predicted", 9.0)])], "images/s"),
-    "triangle": triangle([("before", (0.2, 1.0, 0.5))], ("goodput", "processor", "disk")),
+    "triangle": triangle([("before", (0.2, 1.0, 0.5))], ("compute", "decode", "storage")),
 }
 
 

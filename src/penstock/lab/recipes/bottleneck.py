@@ -9,7 +9,6 @@ from typing import ClassVar, NamedTuple
 from penstock.lab.advice import Situation, flow_chart
 from penstock.lab.draw import table_of
 from penstock.lab.lines import Line, measured
-from penstock.lab.model import CLOSE, who_limits
 from penstock.lab.recipe import Cell, DataFacts, Findings
 from penstock.lab.recipes.dropin import sizes_of
 from penstock.lab.recipes.holding import TrainingRecipe, disk_limits
@@ -17,12 +16,14 @@ from penstock.lab.statistics import Estimate, estimate, paired_ratio
 from penstock.lab.verdict import judge_above, judge_all, judge_below, verdict_sentence
 from penstock.lab.work import SOURCE
 from penstock.limits import NO_LIMITS
+from penstock.rates import CLOSE, bottleneck_by_difference
+from penstock.rates import Bottleneck as Limit
 from penstock.report import Figure, Section
 from penstock.report.charts import bars
 from penstock.units import count_text
 
 MEMORY, SYNTHETIC = "memory", "synthetic"
-COLUMNS = ("model", "format", "threads", "disk", "from disk/s", "from memory/s", "synthetic/s", "waiting", "who limits")
+COLUMNS = ("model", "format", "threads", "disk", "from disk/s", "from memory/s", "synthetic/s", "waiting", "bottleneck")
 
 
 class Place(NamedTuple):
@@ -78,14 +79,14 @@ class Bottleneck(TrainingRecipe):
         """Who limits each combination, and by how much."""
         found = measured(lines, "train")
         rates, stalls = _by_place(found, "images_per_second"), _by_place(found, "stall_share")
-        limits: dict[str, str] = {}
+        limits: dict[str, Limit] = {}
         places: dict[str, Place] = {}
         rows = []
         for place, read in rates.items():
             if place.storage in (MEMORY, SYNTHETIC):
                 continue
             cached, free = rates[place._replace(storage=MEMORY)].mean, _synthetic(rates, place.model)
-            who = who_limits(read.mean, cached, free)
+            who = bottleneck_by_difference(read.mean, cached, free)
             name = f"{place.model}, {place.variant}, {count_text(place.threads, 'thread')}, {place.storage}"
             limits[name], places[name] = who, place
             told = (f"{rate:,.0f}" for rate in (read.mean, cached, free))
@@ -95,18 +96,18 @@ class Bottleneck(TrainingRecipe):
         first = next(iter(limits))
         counts = {who: list(limits.values()).count(who) for who in dict.fromkeys(limits.values())}
         answer = (
-            f"{limits[first].capitalize()} limits {first}; over all, "
+            f"The bottleneck of {first} is {limits[first]}; over all, "
             + ", ".join(f"{who} in {n} of {len(limits)}" for who, n in counts.items())
             + "."
         )
         note = (
             "Differences of whole runs, because timers in a loop cannot tell fetching from preparing: from synthetic "
-            "to memory is preparation, from memory to disk is fetching. Where the model runs on the processor, what it "
-            "loses to preparation on the same cores counts as preparation."
+            "to memory is decode, from memory to disk is storage. Where the model runs on the processor, what it "
+            "loses to decoding on the same cores counts as decode."
         )
-        table = Section("Who limits", (note, *_of_models(found, rates)), (), table_of(COLUMNS, rows))
+        table = Section("Bottlenecks", (note, *_of_models(found, rates)), (), table_of(COLUMNS, rows))
         sections = [_figure(model, rates) for model in dict.fromkeys(place.model for place in rates)]
-        named = {"disk": "disk", "preparation": "cpu", "model": "compute"}[limits[first]]
+        named = limits[first]
         situation = Situation(
             bottleneck=named,
             sizes=sizes_of(lines),

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from penstock.doctor.diagnosis import BUSY
 from penstock.documents import Json
 from penstock.errors import ArgumentError
-from penstock.lab.advice import LITTLE_STALL
 from penstock.lab.lines import Line
 from penstock.lab.recipe import Cell, DataFacts, Recipe, wrong_setting
 from penstock.lab.work import SOURCE
 from penstock.limits import NO_LIMITS, Limits, parse_limits
+from penstock.rates import Bottleneck, bottleneck_by_usage
 
 AUTO = "auto"
 CHOICES = {"amp": (AUTO, "yes", "no"), "crop": ("plain", "resized", "stretch"), "target": ("", "label", "mask")}
@@ -35,14 +34,9 @@ def utilisation(lines: Sequence[Line], disk: str) -> tuple[float, float]:
     return min(1.0, processor), min(1.0, read / limit) if limit else 0.0
 
 
-def bottleneck_of(lines: Sequence[Line], disk: str) -> str:
-    """Name what limited a training, by the rule of `doctor`: compute, disk, cpu or latency."""
-    if fmean(line.number("stall_share") for line in lines) < LITTLE_STALL:
-        return "compute"
-    processor, read = utilisation(lines, disk)
-    if read >= BUSY and read >= processor:
-        return "disk"
-    return "cpu" if processor >= BUSY else "latency"
+def bottleneck_of(lines: Sequence[Line], disk: str) -> Bottleneck:
+    """Name what limited a training run, by the same rule as `doctor`."""
+    return bottleneck_by_usage(fmean(line.number("stall_share") for line in lines), *utilisation(lines, disk))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,13 +10,13 @@ from typing import ClassVar
 from penstock.documents import Json
 from penstock.lab.draw import by_seed, of_setting, series_of, table_of
 from penstock.lab.lines import Line, measured
-from penstock.lab.model import best_share, mixed_rate, telling_disk
 from penstock.lab.recipe import Cell, DataFacts, Findings, Recipe, wrong_setting
 from penstock.lab.recipes.holding import disk_limits
 from penstock.lab.statistics import Estimate, estimate, paired_ratio
 from penstock.lab.verdict import judge_above, judge_all, judge_below, times_text, verdict_sentence
 from penstock.lab.work import SOURCE
 from penstock.limits import Limits
+from penstock.rates import best_share, break_even_bandwidth, mixed_rate
 from penstock.report import Figure, Section
 from penstock.report.charts import Mark, Series, lines
 
@@ -136,7 +136,7 @@ class Mix(Recipe):
             return disk_limits(self.disk)
         costs = {line.setting("variant"): line for line in measured(done, "stages", role="costs")}
         first, second = (costs[format] for format in _pair(pair))
-        rate = telling_disk(
+        rate = break_even_bandwidth(
             (first.number("data_bytes") / data.num_samples, second.number("data_bytes") / data.num_samples),
             (1 / first.number("decode_rate"), 1 / second.number("decode_rate")),
         )

@@ -102,7 +102,7 @@ class Orthogonal(Recipe):
             table_of(("way", "images/s", "times neither", "read per epoch"), rows),
         )  # fmt: skip
         memory = round(self.cached_share * sizes[SOURCE])
-        bottleneck = "disk" if rates[second].mean > LITTLE * rates[NEITHER].mean else "cpu"
+        bottleneck = "storage" if rates[second].mean > LITTLE * rates[NEITHER].mean else "decode"
         return Findings(
             self._answer(gain, second, adds_up=adds_up, fits=fits),
             (section,),

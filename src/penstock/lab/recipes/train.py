@@ -16,10 +16,10 @@ from penstock.lab.recipes.holding import TrainingRecipe, bottleneck_of, disk_lim
 from penstock.lab.statistics import paired_ratio
 from penstock.lab.verdict import judge_above, times_text, verdict_sentence
 from penstock.lab.work import SOURCE
+from penstock.rates import CORNERS
 from penstock.report import Figure, Section
 from penstock.report.charts import bars, triangle
 
-CORNERS = ("goodput", "processor", "disk")
 IDEAL = "synthetic"
 """The loader that keeps one batch in memory: its rate is the ideal one, which goodput is a share of."""
 
@@ -95,7 +95,10 @@ class Train(TrainingRecipe):
         stalls = estimates(group, "way", "stall_share")
         top = rates[IDEAL].mean if IDEAL in rates else max(value.mean for value in rates.values())
         corners = CORNERS if IDEAL in rates else ("rate", *CORNERS[1:])
-        meaning = "goodput, the share of the rate without loading" if IDEAL in rates else "share of the best rate"
+        meaning = "share of the rate without loading (goodput)" if IDEAL in rates else "share of the best rate"
+        caption = (
+            f"{corners[0].capitalize()}: {meaning}. Decode: share of all cores. Storage: share of the disk's limit."
+        )
         shapes = [
             (way, (min(1.0, rates[way].mean / top), *utilisation(part, self.disk)))
             for way, part in of_setting(group, "way").items()
@@ -119,7 +122,10 @@ class Train(TrainingRecipe):
                     f"End to end, disk {self.disk}; the page cache forgets the data before each epoch. Synthetic: one "
                     "batch in memory, so nothing waits.",
                 ),
-                Figure(triangle(shapes, corners), f"The {meaning}; the shares of all cores and of the disk's limit."),
+                Figure(
+                    triangle(shapes, corners),
+                    caption,
+                ),
             ),
             table_of(("loader", "images/s", "waiting", *corners), rows),
         )

@@ -10,17 +10,17 @@ from typing import ClassVar
 from penstock.documents import Json
 from penstock.lab.draw import of_setting, table_of
 from penstock.lab.lines import Line, measured
-from penstock.lab.model import loading_rate
 from penstock.lab.recipe import Cell, DataFacts, Findings, Recipe
 from penstock.lab.recipes.holding import disk_limits
 from penstock.lab.statistics import estimate
 from penstock.lab.work import SOURCE
 from penstock.limits import Limits
+from penstock.rates import loading_rate
 from penstock.report import Figure, Section
 from penstock.report.charts import bars
 
-DISK, CORES = "disk", "cores"
-LIMITS = {DISK: "the disk limits", CORES: "the cores limit"}
+STORAGE, DECODE = "storage", "decode"
+LIMITS = {STORAGE: "storage limits", DECODE: "decoding limits"}
 ALL = 1.1
 """Of the data's bytes: memory for a cache that holds everything."""
 GOOD = 0.15
@@ -83,7 +83,7 @@ class WhatIf(Recipe):
             prepare = decode * threads / self.thread_count
             held = fmean(float(line.measures.get("held_share", share)) for line in groups[name])
             predicted = loading_rate(fetch, prepare, held)
-            limited[name] = CORES if predicted == prepare else DISK
+            limited[name] = DECODE if predicted == prepare else STORAGE
             value = estimate([line.number("both_rate") for line in groups[name]])
             errors[name] = predicted / value.mean - 1
             rows.append((name, limited[name], f"{predicted:,.0f}", f"{value.mean:,.0f}", f"{errors[name]:+.0%}"))
