@@ -1,4 +1,4 @@
-"""The claims about codecs over memory that changes, under a sanitizer."""
+"""Claims about codecs that Python cannot reach, under a sanitizer."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from tests.native_programs import built, claims_of, run
 
 @pytest.mark.long
 @pytest.mark.timeout(2400)  # every codec, compiled for the sanitizer
-def test_claims_hold_under_a_sanitizer() -> None:
-    program = built("codecs_test", "address,undefined")
+@pytest.mark.parametrize("name", ["codecs_test", "jpeg_back_test"])
+def test_claims_hold_under_a_sanitizer(name: str) -> None:
+    program = built(name, "address,undefined")
     claims = run(program).split()
 
-    assert claims == claims_of("codecs_test")
+    assert claims == claims_of(name)
     for claim in claims:
         run(program, claim)

@@ -1,0 +1,179 @@
+// The back half for any processor, and what its fast twins are compared with: one block, one pixel after the other.
+#include <algorithm>
+
+#include "codecs/jpeg_back_kernels.h"
+#include "codecs/jpeg_transform.h"
+
+namespace penstock::jpeg {
+
+namespace {
+
+// Sums wrap at 16 bits where vectors add words, and at 32 where they add double words. Only crafted files show it.
+std::int16_t add_words(int a, int b) { return static_cast<std::int16_t>(a + b); }
+
+struct Sum {
+    std::uint32_t bits = 0;
+
+    Sum& add(int value, int factor) {
+        bits += static_cast<std::uint32_t>(value * factor);
+        return *this;
+    }
+    friend Sum operator+(Sum a, Sum b) { return {a.bits + b.bits}; }
+    friend Sum operator-(Sum a, Sum b) { return {a.bits - b.bits}; }
+};
+
+std::int16_t descale(Sum sum, int shift) {
+    const auto value = static_cast<std::int32_t>(sum.bits + (std::uint32_t{1} << (shift - 1))) >> shift;
+    return static_cast<std::int16_t>(std::clamp(value, -32768, 32767));
+}
+
+using Points = std::int16_t[8];
+
+void transform_8(const Points& in, Points& out, int shift) {
+    using namespace fixed;
+    const Sum low = Sum{}.add(add_words(in[0], in[4]), 1 << kConstantBits);
+    const Sum high = Sum{}.add(add_words(in[0], -in[4]), 1 << kConstantBits);
+    const Sum second = Sum{}.add(in[2], k0_541 + k0_765).add(in[6], k0_541);
+    const Sum sixth = Sum{}.add(in[2], k0_541).add(in[6], k0_541 - k1_847);
+    const Sum even[4] = {low + second, high + sixth, high - sixth, low - second};
+
+    const int z3 = add_words(in[3], in[7]);
+    const int z4 = add_words(in[1], in[5]);
+    const Sum from_z3 = Sum{}.add(z3, k1_175 - k1_961).add(z4, k1_175);
+    const Sum from_z4 = Sum{}.add(z3, k1_175).add(z4, k1_175 - k0_390);
+    const Sum odd[4] = {Sum(from_z4).add(in[1], k1_501 - k0_899).add(in[7], -k0_899),
+                        Sum(from_z3).add(in[3], k3_072 - k2_562).add(in[5], -k2_562),
+                        Sum(from_z4).add(in[5], k2_053 - k2_562).add(in[3], -k2_562),
+                        Sum(from_z3).add(in[7], k0_298 - k0_899).add(in[1], -k0_899)};
+    for (int i = 0; i < 4; ++i) {
+        out[i] = descale(even[i] + odd[i], shift);
+        out[7 - i] = descale(even[i] - odd[i], shift);
+    }
+}
+
+// Position 4 does not count.
+void transform_4(const Points& in, Points& out, int shift) {
+    using namespace fixed;
+    const Sum dc = Sum{}.add(in[0], 1 << (kConstantBits + 1));
+    const Sum second = Sum{}.add(in[2], k1_847).add(in[6], -k0_765);
+    const Sum inner = Sum{}.add(in[7], -k0_211).add(in[5], k1_451).add(in[3], -k2_172).add(in[1], k1_061);
+    const Sum outer = Sum{}.add(in[7], -k0_509).add(in[5], -k0_601).add(in[3], k0_899).add(in[1], k2_562);
+    out[0] = descale(dc + second + outer, shift + 1);
+    out[1] = descale(dc - second + inner, shift + 1);
+    out[2] = descale(dc - second - inner, shift + 1);
+    out[3] = descale(dc + second - outer, shift + 1);
+}
+
+// Of the even positions only the first counts.
+void transform_2(const Points& in, Points& out, int shift) {
+    using namespace fixed;
+    const Sum dc = Sum{}.add(in[0], 1 << (kConstantBits + 2));
+    const Sum odd = Sum{}.add(in[7], -k0_720).add(in[5], k0_850).add(in[3], -k1_272).add(in[1], k3_624);
+    out[0] = descale(dc + odd, shift + 2);
+    out[1] = descale(dc - odd, shift + 2);
+}
+
+std::uint8_t to_sample(int value) { return static_cast<std::uint8_t>(std::clamp(value, -128, 127) + 128); }
+
+/// A dequantised coefficient: products keep their low 16 bits.
+std::int16_t dequantised(const CoefficientGroup& group, std::size_t k, std::size_t lane, const std::uint16_t* quant) {
+    if (k >= static_cast<std::size_t>(group.num_positions)) return 0;
+    const int value = (group.wide_positions >> k & 1) != 0 ? group.wide[k][lane] : group.narrow[k][lane];
+    return static_cast<std::int16_t>(value * static_cast<int>(quant[k]));
+}
+
+template <int kSize>
+void transform_block(const CoefficientGroup& group, std::size_t lane, const std::uint16_t* quant, std::uint8_t* out,
+                     std::size_t stride) {
+    if constexpr (kSize == 1) {
+        *out = to_sample((dequantised(group, 0, lane, quant) + 4) >> 3);
+    } else {
+        constexpr auto transform = kSize == 8 ? transform_8 : kSize == 4 ? transform_4 : transform_2;
+        std::int16_t columns[8][8];
+        for (std::size_t x = 0; x < 8; ++x) {
+            Points in;
+            for (std::size_t y = 0; y < 8; ++y) in[y] = dequantised(group, kZigzagOf[8 * y + x], lane, quant);
+            transform(in, columns[x], kFirstShift);
+        }
+        for (std::size_t y = 0; y < kSize; ++y) {
+            Points in;
+            Points row;
+            for (std::size_t x = 0; x < 8; ++x) in[x] = columns[x][y];
+            transform(in, row, kSecondShift);
+            for (std::size_t x = 0; x < kSize; ++x) out[y * stride + x] = to_sample(row[x]);
+        }
+    }
+}
+
+template <int kSize>
+void inverse_dct_plain(const CoefficientGroup& group, unsigned half, const std::uint16_t* quant,
+                       std::uint8_t* const* runs, std::size_t stride) noexcept {
+    for (std::size_t run = 0; run < kHalfRuns; ++run) {
+        if (runs[run] == nullptr) continue;
+        for (std::size_t i = 0; i < 8; ++i) {
+            transform_block<kSize>(group, kHalfBlocks * half + 8 * run + i, quant, runs[run] + kSize * i, stride);
+        }
+    }
+}
+
+std::uint8_t to_pixel(int value) { return static_cast<std::uint8_t>(std::clamp(value, 0, 255)); }
+
+// The factors are those of JFIF times 2^16, rounded.
+void ycc_to_rgb_plain(const std::uint8_t* y, const std::uint8_t* cb, const std::uint8_t* cr, std::uint8_t* out,
+                      std::size_t count) noexcept {
+    constexpr int kHalf = 1 << 15;
+    for (std::size_t i = 0; i < count; ++i) {
+        const int blue = cb[i] - 128;
+        const int red = cr[i] - 128;
+        out[3 * i] = to_pixel(y[i] + ((91881 * red + kHalf) >> 16));
+        out[3 * i + 1] = to_pixel(y[i] + ((-22554 * blue - 46802 * red + kHalf) >> 16));
+        out[3 * i + 2] = to_pixel(y[i] + ((116130 * blue + kHalf) >> 16));
+    }
+}
+
+void interleave_plain(const std::uint8_t* r, const std::uint8_t* g, const std::uint8_t* b, std::uint8_t* out,
+                      std::size_t count) noexcept {
+    for (std::size_t i = 0; i < count; ++i) {
+        out[3 * i] = r[i];
+        out[3 * i + 1] = g[i];
+        out[3 * i + 2] = b[i];
+    }
+}
+
+void widen_plain(const std::uint8_t* samples, std::uint16_t* sums, std::size_t count) noexcept {
+    std::copy_n(samples, count, sums);
+}
+
+void blend_rows_plain(const std::uint8_t* near, const std::uint8_t* far, std::uint16_t* sums,
+                      std::size_t count) noexcept {
+    for (std::size_t i = 0; i < count; ++i) sums[i] = static_cast<std::uint16_t>(3 * near[i] + far[i]);
+}
+
+void blend_down_plain(const std::uint8_t* near, const std::uint8_t* far, unsigned bias, std::uint8_t* out,
+                      std::size_t count) noexcept {
+    for (std::size_t i = 0; i < count; ++i) out[i] = static_cast<std::uint8_t>((3U * near[i] + far[i] + bias) >> 2);
+}
+
+template <unsigned kLeftBias, unsigned kRightBias, unsigned kShift>
+void spread_plain(const std::uint16_t* sums, std::uint8_t* out, std::size_t count) noexcept {
+    for (std::size_t i = 0; i < count; ++i) {
+        const unsigned here = 3U * sums[i];
+        out[2 * i] = static_cast<std::uint8_t>((here + *(sums + i - 1) + kLeftBias) >> kShift);
+        out[2 * i + 1] = static_cast<std::uint8_t>((here + sums[i + 1] + kRightBias) >> kShift);
+    }
+}
+
+}  // namespace
+
+const BackKernels kBackPlain{
+    {inverse_dct_plain<1>, inverse_dct_plain<2>, inverse_dct_plain<4>, inverse_dct_plain<8>},
+    ycc_to_rgb_plain,
+    interleave_plain,
+    widen_plain,
+    blend_rows_plain,
+    blend_down_plain,
+    spread_plain<1, 2, 2>,
+    spread_plain<8, 7, 4>,
+};
+
+}  // namespace penstock::jpeg
