@@ -40,8 +40,6 @@ UNFINISHED: tuple[str, ...] = (
     "SECURITY.md",
     "bench",
     "docs/decisions",
-    "docs/guide/loader.md",
-    "docs/guide/memory.md",
     "docs/weir-on-accelerators.md",
     "examples",
     "fuzz",
