@@ -8,6 +8,7 @@ namespace penstock::bindings {
 void register_errors(nanobind::module_& module);
 void register_base(nanobind::module_& module);
 void register_codecs(nanobind::module_& module);
+void register_coefficients(nanobind::module_& module);
 void register_pixels(nanobind::module_& module);
 void register_transforms(nanobind::module_& module);
 void register_storage(nanobind::module_& module);

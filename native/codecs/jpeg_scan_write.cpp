@@ -1,0 +1,444 @@
+#include "codecs/jpeg_scan_write.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <cstring>
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+namespace penstock::jpeg {
+
+namespace {
+
+// What a block takes at most: 64 codes and magnitudes of 31 bits, each byte stuffed, and what is in store.
+constexpr std::size_t kMaxBlockBytes = 640;
+
+[[noreturn]] void fail(const std::string& what) {
+    throw Error(ErrorCode::corrupt, what, "restoration data of a jpeg",
+                "the data is damaged: restore it from its source");
+}
+
+/// Codes by symbol; a length of 0 means that there is none. Sizes of magnitudes that no symbol has get such an entry
+/// too.
+struct CodeTable {
+    struct Entry {
+        std::uint16_t code;
+        std::uint16_t length;
+    };
+    static constexpr std::size_t kNumEntries = 256 + 32;
+
+    std::array<Entry, kNumEntries> entries;
+
+    void build(const HuffmanCode& code) noexcept {
+        entries.fill({});
+        unsigned next_code = 0;
+        std::size_t index = 0;
+        for (unsigned length = 1; length <= 16; ++length) {
+            for (unsigned i = 0; i < code.counts[length]; ++i, ++next_code) {
+                Entry& entry = entries[code.symbols[index++]];
+                if (entry.length != 0) continue;  // listed twice: the shorter code counts
+                entry = {static_cast<std::uint16_t>(next_code), static_cast<std::uint16_t>(length)};
+            }
+            next_code <<= 1;
+        }
+    }
+};
+
+/// Bits, most significant first, with a zero byte stuffed behind each 0xFF.
+class StuffedBits {
+  public:
+    StuffedBits(ByteBuffer& out, std::size_t max_bytes) : out_(out), max_bytes_(max_bytes), size_(out.size()) {}
+
+    /// Makes room for so many bytes, stuffed ones included.
+    void need(std::size_t bytes) {
+        if (room_ - size_ >= bytes) [[likely]]
+            return;
+        if (size_ > max_bytes_) fail("restoration data describes a longer jpeg than it says");
+        out_.resize(std::max(size_ + bytes, std::min(2 * size_, max_bytes_ + bytes)));
+        room_ = out_.size();
+    }
+
+    /// Appends the low `count` (0 to 32) bits; those above must be zero.
+    void put(std::uint32_t bits, unsigned count) noexcept {
+        if (count < free_) [[likely]] {
+            buffer_ = buffer_ << count | bits;
+            free_ -= count;
+            return;
+        }
+        const unsigned left = count - free_;
+        store(buffer_ << free_ | bits >> left);
+        buffer_ = bits;  // what is stored already is shifted out before the next store
+        free_ = 64 - left;
+    }
+
+    /// Bits to the next whole byte.
+    [[nodiscard]] unsigned bits_to_pad() const noexcept { return free_ & 7; }
+
+    /// Appends a whole number of bytes that are in store. Needs 24 bytes of room.
+    void flush() noexcept {
+        for (unsigned left = 64 - free_; left != 0; left -= 8) {
+            store_byte(static_cast<std::uint8_t>(buffer_ >> (left - 8)));
+        }
+        buffer_ = 0;
+        free_ = 64;
+    }
+
+    /// Appends a marker; all bits must have been flushed. Needs 2 bytes of room.
+    void put_marker(std::uint8_t marker) noexcept {
+        out_.data()[size_++] = 0xFF;
+        out_.data()[size_++] = marker;
+    }
+
+    void finish() {
+        if (size_ > max_bytes_) fail("restoration data describes a longer jpeg than it says");
+        out_.resize(size_);
+    }
+
+  private:
+    void store(std::uint64_t word) noexcept {
+        constexpr std::uint64_t kHighBits = 0x8080808080808080U;
+        constexpr std::uint64_t kOnes = 0x0101010101010101U;
+        if ((word & kHighBits & ~(word + kOnes)) == 0) [[likely]] {  // no byte is 0xFF
+            if constexpr (std::endian::native == std::endian::little) word = __builtin_bswap64(word);
+            std::memcpy(out_.data() + size_, &word, 8);
+            size_ += 8;
+            return;
+        }
+        for (unsigned shift = 64; shift != 0; shift -= 8) store_byte(static_cast<std::uint8_t>(word >> (shift - 8)));
+    }
+
+    void store_byte(std::uint8_t byte) noexcept {
+        out_.data()[size_++] = byte;
+        if (byte == 0xFF) out_.data()[size_++] = 0;
+    }
+
+    ByteBuffer& out_;
+    std::size_t max_bytes_;
+    std::size_t size_;
+    std::size_t room_ = size_;
+    std::uint64_t buffer_ = 0;
+    unsigned free_ = 64;
+};
+
+#if defined(__SSE2__)
+std::uint64_t nonzero_places(const std::int16_t* block) noexcept {
+    const __m128i zero = _mm_setzero_si128();
+    std::uint64_t zeros = 0;
+    for (unsigned i = 0; i < 4; ++i) {
+        const __m128i first = _mm_loadu_si128(reinterpret_cast<const __m128i*>(block + 16 * i));
+        const __m128i second = _mm_loadu_si128(reinterpret_cast<const __m128i*>(block + 16 * i + 8));
+        const __m128i equal = _mm_packs_epi16(_mm_cmpeq_epi16(first, zero), _mm_cmpeq_epi16(second, zero));
+        zeros |= std::uint64_t{static_cast<std::uint32_t>(_mm_movemask_epi8(equal))} << 16 * i;
+    }
+    return ~zeros;
+}
+#else
+std::uint64_t nonzero_places(const std::int16_t* block) noexcept {
+    std::uint64_t places = 0;
+    for (unsigned k = 0; k < kBlockCoefficients; ++k) places |= std::uint64_t{block[k] != 0} << k;
+    return places;
+}
+#endif
+
+[[nodiscard]] unsigned size_of(unsigned magnitude) noexcept { return static_cast<unsigned>(std::bit_width(magnitude)); }
+
+}  // namespace
+
+struct ScanWriter::Tables {
+    std::array<CodeTable, kMaxComponents> dc;
+    std::array<CodeTable, kMaxComponents> ac;
+};
+
+namespace {
+
+/// One scan, from its first bit to its last.
+template <typename Tables>
+class WritePass {
+  public:
+    WritePass(ByteBuffer& out, std::size_t max_bytes, const Tables& tables, const Scan& scan, const ScanNotes& notes)
+        : out_(out, max_bytes), tables_(tables), scan_(scan), notes_(notes), rule_(notes.end_runs) {}
+
+    void sequential_block(std::size_t slot, const std::int16_t* block) {
+        out_.need(kMaxBlockBytes);
+        put_dc(slot, block[0]);
+        const CodeTable& codes = tables_.ac[slot];
+        std::uint64_t places = nonzero_places(block) & ~std::uint64_t{1};
+        unsigned before = 0;
+        while (places != 0) {
+            const auto k = static_cast<unsigned>(std::countr_zero(places));
+            places &= places - 1;
+            unsigned run = k - before - 1;
+            for (; run > 15; run -= 16) put_symbol(codes, 0xF0);
+            put_value(codes, run, block[k]);
+            before = k;
+        }
+        unsigned left = 63 - before;
+        for (std::uint32_t i = take_extra_zeros(); i != 0; --i) put_extra_zeros(codes, left);
+        if (left != 0) put_symbol(codes, 0);
+        ++block_;
+    }
+
+    void dc_first_block(std::size_t slot, const std::int16_t* block) {
+        out_.need(kMaxBlockBytes);
+        put_dc(slot, block[0] >> scan_.low);
+        ++block_;
+    }
+
+    void dc_refine_block(const std::int16_t* block) {
+        out_.need(kMaxBlockBytes);
+        out_.put(static_cast<std::uint32_t>(block[0] >> scan_.low & 1), 1);
+        ++block_;
+    }
+
+    void ac_first_block(const std::int16_t* block) {
+        const CodeTable& codes = tables_.ac[0];
+        unsigned run = 0;
+        for (unsigned k = scan_.first; k <= scan_.last; ++k) {
+            const int magnitude = std::abs(int{block[k]}) >> scan_.low;
+            if (magnitude == 0) {
+                ++run;
+                continue;
+            }
+            flush_end_run();
+            out_.need(kMaxBlockBytes);
+            for (; run > 15; run -= 16) put_symbol(codes, 0xF0);
+            put_value(codes, run, block[k] < 0 ? -magnitude : magnitude);
+            run = 0;
+        }
+        for (std::uint32_t i = take_extra_zeros(); i != 0; --i) {
+            flush_end_run();
+            out_.need(kMaxBlockBytes);
+            put_extra_zeros(codes, run);
+        }
+        if (run != 0) end_block();
+        ++block_;
+    }
+
+    void ac_refine_block(const std::int16_t* block) {
+        const CodeTable& codes = tables_.ac[0];
+        const std::size_t corrections_before = corrections_.size();
+        std::uint32_t extra = take_extra_zeros();
+        unsigned last_new = 0;
+        for (unsigned k = scan_.first; k <= scan_.last; ++k) {
+            if (std::abs(int{block[k]}) >> scan_.low == 1) last_new = k;
+        }
+        unsigned run = 0;
+        std::size_t begin = corrections_before;  // of the corrections since the last symbol
+        for (unsigned k = scan_.first; k <= scan_.last; ++k) {
+            const int magnitude = std::abs(int{block[k]}) >> scan_.low;
+            if (magnitude == 0) {
+                ++run;
+                continue;
+            }
+            while (run > 15 && (k <= last_new || extra != 0)) {
+                if (k > last_new) --extra;
+                put_refinement(codes, 0xF0, begin);
+                run -= 16;
+            }
+            if (magnitude > 1) {
+                corrections_.push_back(static_cast<std::uint8_t>(magnitude & 1));
+                continue;
+            }
+            put_refinement(codes, run << 4 | 1, begin, block[k] < 0 ? 0 : 1);
+            run = 0;
+        }
+        for (; extra != 0; --extra) {
+            if (run < 16) fail("restoration data has a run of zeros that does not fit its block");
+            put_refinement(codes, 0xF0, begin);
+            run -= 16;
+        }
+        if (run != 0 || corrections_.size() != begin) end_block();
+        ++block_;
+    }
+
+    void restart() {
+        end_interval();
+        out_.need(kMaxBlockBytes);
+        out_.put_marker(static_cast<std::uint8_t>(kRst0 + next_restart_));
+        next_restart_ = (next_restart_ + 1) & 7;
+        last_dc_.fill(0);
+    }
+
+    void finish() {
+        end_interval();
+        if (has_missing_code_) fail("restoration data has a Huffman code without a symbol that the image needs");
+        if (next_padding_ != notes_.padding_bits.size() || next_run_ != notes_.run_lengths.size() ||
+            next_extra_ != notes_.extra_zeros.size()) {
+            fail("restoration data describes more of a scan than there is");
+        }
+        out_.finish();
+    }
+
+  private:
+    void put_symbol(const CodeTable& codes, unsigned symbol) noexcept {
+        const CodeTable::Entry entry = codes.entries[symbol];
+        has_missing_code_ |= entry.length == 0;
+        out_.put(entry.code, entry.length);
+    }
+
+    // A symbol and the magnitude behind it: at most 16 + 16 bits. Those of the magnitude are its own, or all inverted.
+    void put_value(const CodeTable& codes, unsigned run, int value) noexcept {
+        const int sign = value >> 31;
+        const auto magnitude = static_cast<unsigned>((value ^ sign) - sign);
+        const unsigned size = size_of(magnitude);
+        const CodeTable::Entry entry = codes.entries[run * 16 + size];
+        has_missing_code_ |= entry.length == 0 || size > 15;
+        const std::uint32_t bits = static_cast<std::uint32_t>(value + sign) & ((std::uint32_t{1} << size) - 1);
+        out_.put(std::uint32_t{entry.code} << size | bits, entry.length + size);
+    }
+
+    void put_dc(std::size_t slot, int dc) noexcept {
+        const int difference = dc - last_dc_[slot];
+        last_dc_[slot] = dc;
+        put_value(tables_.dc[slot], 0, difference);
+    }
+
+    void put_extra_zeros(const CodeTable& codes, unsigned& zeros) {
+        if (zeros < 16) fail("restoration data has a run of zeros that does not fit its block");
+        put_symbol(codes, 0xF0);
+        zeros -= 16;
+    }
+
+    [[nodiscard]] std::uint32_t take_extra_zeros() noexcept {
+        if (next_extra_ == notes_.extra_zeros.size() || notes_.extra_zeros[next_extra_].block != block_) return 0;
+        return notes_.extra_zeros[next_extra_++].runs;
+    }
+
+    // A symbol of a refining scan, its sign if it has one, and the corrections that were passed on the way to it. Those
+    // lie behind the corrections of the run that is flushed first.
+    void put_refinement(const CodeTable& codes, unsigned symbol, std::size_t& begin, int sign = -1) {
+        const std::size_t own = corrections_.size() - begin;
+        const std::size_t waiting = begin;
+        flush_end_run(waiting);
+        out_.need(kMaxBlockBytes);
+        put_symbol(codes, symbol);
+        if (sign >= 0) out_.put(static_cast<std::uint32_t>(sign), 1);
+        put_corrections(corrections_.size() - own, corrections_.size());
+        corrections_.clear();
+        begin = 0;
+    }
+
+    void put_corrections(std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i) {
+            if ((i - begin) % 1024 == 0) out_.need(kMaxBlockBytes);
+            out_.put(corrections_[i], 1);
+        }
+    }
+
+    // A block that does not end with its last coefficient: one more of the run.
+    void end_block() {
+        ++end_run_;
+        if (notes_.end_runs != EndRuns::explicit_) {
+            if (rule_.is_full(end_run_, static_cast<std::uint32_t>(corrections_.size()))) flush_whole_run();
+            return;
+        }
+        if (next_run_ == notes_.run_lengths.size()) fail("restoration data lacks the length of a run of blocks");
+        if (end_run_ == notes_.run_lengths[next_run_]) flush_whole_run();
+    }
+
+    void flush_whole_run() {
+        flush_end_run(corrections_.size());
+        corrections_.clear();
+    }
+
+    void flush_end_run() {
+        if (end_run_ != 0) flush_whole_run();
+    }
+
+    // Ends the run of blocks, if there is one; the first `num_corrections` belong to it.
+    void flush_end_run(std::size_t num_corrections) {
+        if (end_run_ == 0) return;
+        if (notes_.end_runs == EndRuns::explicit_ && end_run_ != notes_.run_lengths[next_run_++]) {
+            fail("restoration data has a run of blocks that goes on behind its end");
+        }
+        out_.need(kMaxBlockBytes);
+        const unsigned size = size_of(end_run_) - 1;
+        put_symbol(tables_.ac[0], size << 4);
+        out_.put(end_run_ & ((1U << size) - 1), size);
+        put_corrections(0, num_corrections);
+        end_run_ = 0;
+    }
+
+    void end_interval() {
+        flush_end_run();
+        out_.need(kMaxBlockBytes);
+        for (unsigned count = out_.bits_to_pad(); count != 0; --count) out_.put(next_padding_bit(), 1);
+        out_.flush();
+    }
+
+    [[nodiscard]] std::uint32_t next_padding_bit() {
+        if (notes_.padding != Padding::explicit_) return notes_.padding == Padding::ones ? 1 : 0;
+        if (next_padding_ == notes_.padding_bits.size()) fail("restoration data lacks bits that pad an interval");
+        return notes_.padding_bits[next_padding_++];
+    }
+
+    StuffedBits out_;
+    const Tables& tables_;
+    const Scan& scan_;
+    const ScanNotes& notes_;
+    RunRule rule_;
+    std::array<int, kMaxComponents> last_dc_{};
+    std::vector<std::uint8_t>
+        corrections_;  // bits of blocks in the run, then those of this block since its last symbol
+    std::uint32_t end_run_ = 0;
+    std::uint32_t block_ = 0;
+    std::size_t next_padding_ = 0;
+    std::size_t next_run_ = 0;
+    std::size_t next_extra_ = 0;
+    unsigned next_restart_ = 0;
+    bool has_missing_code_ = false;
+};
+
+// What libjpeg puts into fill blocks: the DC of the block before, which is of the same MCU, and nothing else.
+class FillBlocks {
+  public:
+    [[nodiscard]] const std::int16_t* block(std::size_t slot, const std::int16_t* block) noexcept {
+        if (block == nullptr) return blocks_[slot].data();
+        blocks_[slot][0] = block[0];
+        return block;
+    }
+
+  private:
+    std::array<std::array<std::int16_t, kBlockCoefficients>, kMaxComponents> blocks_{};
+};
+
+}  // namespace
+
+ScanWriter::ScanWriter(ByteBuffer& out, std::size_t max_bytes)
+    : out_(out), max_bytes_(max_bytes), tables_(std::make_unique<Tables>()) {}
+
+ScanWriter::~ScanWriter() = default;
+
+void ScanWriter::write(const Scan& scan, const std::array<Plane<const std::int16_t>, kMaxComponents>& planes,
+                       const ScanNotes& notes) {
+    for (std::size_t slot = 0; slot < scan.num_components; ++slot) {
+        if (scan.components[slot].dc != nullptr) tables_->dc[slot].build(*scan.components[slot].dc);
+        if (scan.components[slot].ac != nullptr) tables_->ac[slot].build(*scan.components[slot].ac);
+    }
+    WritePass pass(out_, max_bytes_, *tables_, scan, notes);
+    FillBlocks fills;
+    const auto visit = [&](auto code_block) {
+        visit_blocks(
+            scan, planes,
+            [&](std::size_t slot, const std::int16_t* block) { code_block(slot, fills.block(slot, block)); },
+            [&] { pass.restart(); });
+    };
+    using Block = const std::int16_t*;
+    switch (scan.kind()) {
+        case Scan::Kind::sequential:
+            visit([&](std::size_t slot, Block block) { pass.sequential_block(slot, block); });
+            break;
+        case Scan::Kind::dc_first:
+            visit([&](std::size_t slot, Block block) { pass.dc_first_block(slot, block); });
+            break;
+        case Scan::Kind::dc_refine: visit([&](std::size_t, Block block) { pass.dc_refine_block(block); }); break;
+        case Scan::Kind::ac_first: visit([&](std::size_t, Block block) { pass.ac_first_block(block); }); break;
+        case Scan::Kind::ac_refine: visit([&](std::size_t, Block block) { pass.ac_refine_block(block); }); break;
+    }
+    pass.finish();
+}
+
+}  // namespace penstock::jpeg
