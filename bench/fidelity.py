@@ -28,13 +28,13 @@ from bench.corpus import files_of
 from bench.loader import linked_copies
 from bench.timing import RESULTS, arguments
 from penstock import Dataset, Loader, _native, decode
-from penstock import open as open_dataset
 from penstock.build import BuildOptions, build
 from penstock.codecs import DecodeOptions, find, transcode
 from penstock.export import export
 from penstock.limits import Limits, run
 from penstock.machine import cpu_model
 from penstock.pixels import ms_ssim
+from penstock.records import open_dataset
 from penstock.transforms.named import named
 
 FIDELITIES = (1, 2, 5, None)
@@ -181,7 +181,7 @@ def times(files: list[Path], work: Path, rounds: int) -> Iterator[Line]:
             command = [sys.executable, "-m", "bench.fidelity", "--epoch", str(path), str(fidelity or 0)]
             done = run(command, Limits(disk_bytes_per_second=DISK_BYTES_PER_SECOND), on=path)
             seconds[fidelity].append(float(json.loads(done.stdout)["seconds"]))
-            held = done.enforced_by.disk
+            held = done.means.disk
     full = statistics.median(seconds[None])
     for fidelity, values in seconds.items():
         ratio = statistics.median(values) / full

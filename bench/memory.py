@@ -45,6 +45,7 @@ from bench.timing import RESULTS, arguments
 from penstock.build import build
 from penstock.limits import Completed, Limits, run
 from penstock.load import Loader
+from penstock.load.source import open_samples
 from penstock.machine import EMULATED_DISK, EmulatedDisk, cpu_model
 from penstock.transforms import RandomResizedCrop
 
@@ -219,7 +220,7 @@ def reads_found(epochs: list[dict[str, Any]], done: Completed) -> dict[str, obje
         "read_share_by_disk": statistics.mean(by_disk) if by_disk else None,
         "read_share": statistics.mean(epoch["bytes_read"] / total for epoch in epochs[1:]),
         "num_samples": epochs[-1]["num_images"],
-        "enforced_by": done.enforced_by.as_dict(),
+        "means": done.means.as_dict(),
         "peak_memory_bytes": epochs[-1]["peak_memory_bytes"],
     }
 
@@ -308,7 +309,7 @@ def measure_counts(lines: Lines, dataset: Path) -> None:
                 limits = page_cache_limits(wish, SHARE, dataset)
             done, epochs = epochs_of(wish, limits)
             found = spread_of([count for epoch in epochs[1:] for count in whole(epoch, "batch_disk_bytes")])
-            lines.add("rate", what, {"batch_disk_bytes": found, "enforced_by": done.enforced_by.as_dict()})
+            lines.add("rate", what, {"batch_disk_bytes": found, "means": done.means.as_dict()})
 
 
 def measure_by_readers(lines: Lines, dataset: Path) -> None:
@@ -317,7 +318,7 @@ def measure_by_readers(lines: Lines, dataset: Path) -> None:
         what: dict[str, object] = {"contender": cache, "memory_share": SHARE, "by": "readers"}
         if lines.wants("rate", **what):
             done, epochs = epochs_of(wish_for(dataset, cache, SHARE), Limits(), EmulatedDisk(DISK, None))
-            lines.add("rate", what, rate_found(epochs, done) | {"enforced_by": {"disk": "readers"}})
+            lines.add("rate", what, rate_found(epochs, done) | {"means": {"disk": "readers"}})
 
 
 def measure_long_batches(lines: Lines, small: Path) -> None:
@@ -338,7 +339,7 @@ def rate_found(epochs: list[dict[str, Any]], done: Completed) -> dict[str, objec
     return {
         "images_per_second": statistics.mean(epoch["num_images"] / epoch["wall_seconds"] for epoch in warm),
         "batch_seconds": spread_of([seconds for epoch in warm for seconds in whole(epoch, "batch_seconds")]),
-        "enforced_by": done.enforced_by.as_dict(),
+        "means": done.means.as_dict(),
     }
 
 
@@ -401,7 +402,7 @@ def measure_decoded(lines: Lines, work: Path, limit: int) -> None:
     dataset = make_png_dataset(work, max(200, limit // 3))
     transform = [RandomResizedCrop(DECODED_CROP)]
     with Loader(dataset, batch_size=BATCH, threads=2, cache="pinned", memory=0, transform=transform) as loader:
-        pixel_bytes = loader.dataset.pixel_sizes
+        pixel_bytes = open_samples(dataset).pixel_sizes
         assert pixel_bytes is not None
         memory = loader.stats()["working_bytes"] + int(DECODED_SHARE * pixel_bytes.sum())
     for disk in (COUNT_ONLY, DISK):
@@ -429,7 +430,7 @@ def decoded_found(epochs: list[dict[str, Any]], done: Completed) -> dict[str, ob
         "num_unfit": kept["num_unfit"],
         "measured": kept.get("measured"),
         "peak_memory_bytes": epochs[-1]["peak_memory_bytes"],
-        "enforced_by": done.enforced_by.as_dict(),
+        "means": done.means.as_dict(),
     }
 
 

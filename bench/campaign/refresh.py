@@ -18,7 +18,7 @@ from penstock.profile import Figure, FormatCosts, Profile
 from penstock.profile.measure import ProfileOptions, choose_rows
 from penstock.profile.pipeline import measure_pipeline
 from penstock.records import Dataset
-from penstock.sources import open_source
+from penstock.sources import index_of, open_source
 from penstock.storage import read_range
 from penstock.transforms import split
 from penstock.transforms.named import named
@@ -54,9 +54,9 @@ class Refresher:
     def _images(self) -> dict[str, list[bytes]]:
         """What the builds hold of the images that the profile ran through the pipeline."""
         if not self._stored:
-            _, samples = open_source(self._data.images).samples()
-            rows = choose_rows(samples, ProfileOptions().sample)[: len(self._data.profile().images)]
-            keys = [str(samples.keys[int(row)]) for row in rows]
+            index = index_of(open_source(self._data.images))
+            rows = choose_rows(index, ProfileOptions().sample)[: len(self._data.profile().images)]
+            keys = [str(index.column("key")[int(row)]) for row in rows]
             self._stored = {format: _read(Dataset(path), keys) for format, path in self._data.builds.items()}
         return self._stored
 
@@ -67,7 +67,7 @@ def _read(dataset: Dataset, keys: list[str]) -> list[bytes]:
     found, shards = dataset.locations(), dataset.shard_paths()
     wanted = np.array([ids[key] for key in keys])
     return [
-        read_range(os.fspath(shards[found.shard[number]]), int(found.offset[number]), int(found.length[number]))
+        read_range(os.fspath(shards[found.file[number]]), int(found.offset[number]), int(found.length[number]))
         for number in wanted
     ]
 

@@ -13,7 +13,8 @@ with instrumented("penstock.records", "penstock.documents"):
     import numpy as np
 
     from penstock.errors import DatasetError
-    from penstock.records.index import HEADER_BYTES, Index, Locations
+    from penstock.index import StoredColumns
+    from penstock.records.index import HEADER_BYTES, Index
     from penstock.records.manifest import read_manifest
 
 from fuzz.packed import UnpackError, unpack
@@ -36,11 +37,11 @@ def check_input(data: bytes) -> None:
         check_error(error)
 
 
-def check_places(found: Locations) -> None:
+def check_places(found: StoredColumns) -> None:
     """Fail if an image that is told of lies outside of its shard."""
-    present = found.shard >= 0
+    present = found.file >= 0
     for sample_id in np.flatnonzero(present).tolist():
-        shard_bytes = int(found.shard_bytes[found.shard[sample_id]])
+        shard_bytes = int(found.shard_bytes[found.file[sample_id]])
         pieces = [] if found.segments is None else found.segments.pieces(sample_id).tolist()
         places = list(zip(pieces[0::2], pieces[1::2], strict=True))
         for offset, length in places or [(int(found.offset[sample_id]), int(found.length[sample_id]))]:

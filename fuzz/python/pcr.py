@@ -34,14 +34,14 @@ def check_input(data: bytes) -> None:
     (FOLDER / "a.pcr").write_bytes(record)
     source = PcrRecords(FOLDER)
     try:
-        _, samples = source.samples()
-        rows = np.arange(len(samples.keys))
+        listing = source.listing()
+        rows = np.arange(len(listing.keys))
         images = list(source.read("image", rows))
         source.state()
     except (SourceError, StorageError) as error:
         check_error(error)
         return
-    assert [len(image) for image in images] == samples.places["image"].length.tolist()
+    assert [len(image) for image in images] == listing.images["image"].length.tolist()
 
 
 def files_of(data: bytes) -> tuple[bytes, bytes]:

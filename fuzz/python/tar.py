@@ -24,13 +24,13 @@ def check_input(data: bytes) -> None:
             for member in read_members(file):
                 assert member.name
                 assert BLOCK <= member.offset <= member.offset + member.length <= len(data)
-        _, samples = WebDataset(PLACE).samples()
+        listing = WebDataset(PLACE).listing()
     except SourceError as error:
         check_error(error)
         return
-    assert len(set(samples.keys.to_pylist())) == len(samples.keys)
-    for places in samples.places.values():
-        assert (places.file < len(samples.files)).all()
+    assert len(set(listing.keys.to_pylist())) == len(listing.keys)
+    for places in listing.images.values():
+        assert (places.file < len(listing.files)).all()
         assert (places.offset + places.length <= len(data)).all()
 
 

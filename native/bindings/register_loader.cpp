@@ -88,6 +88,12 @@ class BorrowedTable {
         table_.kept.room = keep(std::optional(std::move(room)));
     }
 
+    void read_fields_apart() {
+        const auto has_places = [](const FieldColumns& field) { return !field.file.empty() && !field.offset.empty(); };
+        require(table_.blocks.of_sample.empty() && std::ranges::all_of(table_.fields, has_places), "fields");
+        table_.fields_apart = true;
+    }
+
     [[nodiscard]] const SampleTable& table() const noexcept { return table_; }
 
   private:
@@ -339,6 +345,8 @@ void register_loader(nb::module_& module) {
              nb::arg("checksum"))
         .def("set_blocks", &BorrowedTable::set_blocks, nb::arg("of_sample"), nb::arg("edge_begin"), nb::arg("edges"),
              nb::arg("scans"))
+        .def("read_fields_apart", &BorrowedTable::read_fields_apart,
+             "Says that the images of a sample lie in several files, which are read one by one.")
         .def("set_kept", &BorrowedTable::set_kept, nb::arg("form"), nb::arg("room"),
              "What each sample stays in memory as (0 encoded, 1 pixels, 2 weir:fast), and the bytes it may take there. "
              "For pipelines that are made later.");

@@ -38,7 +38,7 @@ void Arena::add(std::uint64_t id, const SampleBytes& bytes, const Extent& record
     std::shared_ptr<const OwnSample> copy;
     bool is_refused = false;
     try {
-        copy = std::make_shared<const OwnSample>(data, record, gauge_);
+        copy = std::make_shared<const OwnSample>(data, record, bytes.num_joined, gauge_);
         const std::lock_guard lock(mutex_);
         if (kept_.try_emplace(id, Entry{copy, is_fresh}).second) return;
     } catch (const std::exception&) {

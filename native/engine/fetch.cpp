@@ -27,8 +27,16 @@ template <typename Serve>
 std::vector<Fetch> plan(const std::shared_ptr<Batch>& batch, const SampleTable& table,
                         const std::vector<std::uint64_t>& ids, const ReadGrid& grid, Serve serve) {
     std::vector<Extent> wishes;
-    for (const std::uint64_t id : ids) wishes.push_back(record_extent(table, id));
     std::vector<Fetch> fetches;
+    if (table.fields_apart) {
+        for (std::size_t i = 0; i < ids.size(); ++i) {
+            Fetch& fetch = fetches.emplace_back(Fetch{batch, {table.fields.front().file_of(ids[i]), 0, 0}});
+            fetch.parts = field_parts(table, ids[i]);
+            serve(fetch, i);
+        }
+        return fetches;
+    }
+    for (const std::uint64_t id : ids) wishes.push_back(record_extent(table, id));
     if (table.fields.front().is_whole_file()) {
         for (std::size_t i = 0; i < ids.size(); ++i) serve(fetches.emplace_back(Fetch{batch, wishes[i]}), i);
         return fetches;

@@ -28,6 +28,8 @@ struct Fetch {
     std::uint32_t num_pieces = 0;               ///< of a block: the end of those that are read; 0: no block
     std::shared_ptr<PieceJoin> join = nullptr;  ///< of one part of a sample of a block that is read alone
     std::size_t join_at = 0;                    ///< where in the joined sample the part goes
+    /// Not empty: these are read one after the other and joined; `extent` names the file of the picture.
+    std::vector<Extent> parts = {};
 };
 
 /// One field of a sample that was decoded to be kept: its pixels row by row, or the same encoded anew.
@@ -41,7 +43,8 @@ struct KeptField {
 struct SampleBytes {
     Extent extent;
     ByteView data;  ///< shorter than the extent if the file ended before it
-    /// Not 0: `data` is of one sample of a block, its other fields and so many first pieces of its picture, joined.
+    /// Not 0: `data` is of one sample, its other fields and so many first pieces of its picture, joined; 1 if its
+    /// fields lie in several files.
     std::uint32_t num_joined = 0;
     /// Not empty: `data` is of one sample, no longer as it was read, and its fields are these.
     std::span<const KeptField> kept = {};

@@ -17,8 +17,8 @@ inline constexpr std::size_t kSamplePadding = 64;
 
 struct OwnSample {
     /// Copies `data`, the bytes of `record`.
-    OwnSample(ByteView data, const Extent& record, std::shared_ptr<MemoryGauge> counted)
-        : OwnSample(padded(data), record, 0, std::move(counted)) {}
+    OwnSample(ByteView data, const Extent& record, std::uint32_t num_joined, std::shared_ptr<MemoryGauge> counted)
+        : OwnSample(padded(data), record, num_joined, std::move(counted)) {}
 
     /// Takes over `content`, whose last `kSamplePadding` bytes are no part of the sample.
     OwnSample(ByteBuffer content, const Extent& record, std::uint32_t num_joined, std::shared_ptr<MemoryGauge> counted)

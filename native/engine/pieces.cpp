@@ -51,6 +51,15 @@ std::size_t other_bytes(const SampleTable& table, std::uint64_t id) {
     return sum;
 }
 
+std::vector<Extent> field_parts(const SampleTable& table, std::uint64_t id) {
+    std::vector<Extent> parts;
+    for (std::size_t i = 1; i <= table.fields.size(); ++i) {
+        const FieldColumns& field = table.fields[i % table.fields.size()];  // the picture last
+        parts.push_back({field.file_of(id), field.offset[id], field.length[id]});
+    }
+    return parts;
+}
+
 void copy_pieces(const SampleTable& table, std::uint64_t id, PieceRange pieces, const SampleBytes& block,
                  std::uint8_t* out) {
     const std::uint64_t first = table.blocks.piece_begin[id];

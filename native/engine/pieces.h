@@ -33,6 +33,9 @@ struct PieceRange {
 void copy_pieces(const SampleTable& table, std::uint64_t id, PieceRange pieces, const SampleBytes& block,
                  std::uint8_t* out);
 
+/// Where the images of a sample lie whose fields are in several files, in the order of a joined sample.
+[[nodiscard]] std::vector<Extent> field_parts(const SampleTable& table, std::uint64_t id);
+
 /// A sample's other fields and first pieces, joined, out of what was read of its block; padded for `OwnSample`.
 [[nodiscard]] ByteBuffer join_sample(const SampleTable& table, std::uint64_t id, std::uint32_t num_pieces,
                                      const SampleBytes& block);

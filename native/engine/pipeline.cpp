@@ -38,10 +38,10 @@ struct Pipeline::State {
           arena(options.memory.cache_bytes, gauge),
           read_memory(options.memory.read_bytes, *gauge),
           scratch_memory(options.memory.scratch_bytes, *gauge, [this] { ready.wake(); }),
-          files(table.files, options.caching, whole_files ? 0 : kMaxOpenFiles),
+          files(table.files, options.caching, whole_files || table.fields_apart ? 0 : kMaxOpenFiles),
           max_read_bytes(std::min<std::uint64_t>(kMaxReadBytes, options.memory.read_bytes / 4)),
           on_read(sink()),
-          reading(files, read_memory, whole_files, options.reading, on_read),
+          reading(files, read_memory, whole_files || table.fields_apart, options.reading, on_read),
           decoder(table, std::move(program), options.samples),
           unfit(table.kept.form.empty() ? 0 : (table.num_samples + 7) / 8),
           read_threads(std::make_unique<ThreadPool>(reading.num_threads())),
@@ -120,7 +120,7 @@ struct Pipeline::State {
     // A sample that was read ahead: to whoever waits for it, else into memory. Those who begin to wait while it is
     // copied are served too.
     void take_in(std::uint64_t id, const std::shared_ptr<const SampleBytes>& bytes) noexcept {
-        if (!expected.is_awaited(id)) arena.keep_fresh(id, *bytes, record_of(id, *bytes));
+        if (!expected.is_awaited(id)) keep_read(id, *bytes, true);
         for (BatchPlace& place : expected.settle(id)) ready.push({std::move(place.batch), place.position, bytes});
     }
 
@@ -331,6 +331,7 @@ struct Pipeline::State {
 
     // The record of a sample that was read; of a whole file, all of it.
     [[nodiscard]] Extent record_of(std::uint64_t id, const SampleBytes& bytes) const {
+        if (table.fields_apart) return {table.fields.front().file_of(id), 0, bytes.data.size()};
         Extent record = record_extent(table, id);
         if (whole_files) record.length = bytes.data.size();
         return record;
@@ -422,15 +423,21 @@ struct Pipeline::State {
         } else if (table.is_in_block(id)) {
             keep_in_block(id, pieces_for(table, id, sample.batch->wish().fidelity), sample);
         } else {
-            arena.keep(id, *sample.bytes, record_of(id, *sample.bytes));
+            keep_read(id, *sample.bytes, false);
         }
+    }
+
+    // Copies a sample as it was read into memory.
+    void keep_read(std::uint64_t id, const SampleBytes& bytes, bool is_fresh) {
+        const Extent record = record_of(id, bytes);
+        is_fresh ? arena.keep_fresh(id, bytes, record) : arena.keep(id, bytes, record);
     }
 
     // A sample that could not be kept as it was meant to be is kept encoded, if it fits the room that was planned.
     void keep_unfit(std::uint64_t id, const ReadySample& sample) {
         const Extent record = record_of(id, *sample.bytes);
         if (is_unfit(id) && record.length <= table.kept.room[id]) {
-            arena.keep(id, *sample.bytes, record);
+            keep_read(id, *sample.bytes, false);
         } else if (is_unfit(id)) {
             arena.refuse(id);
         }  // else memory was short, which was counted

@@ -1,6 +1,8 @@
 #include "engine/read_stage.h"
 
+#include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -48,15 +50,18 @@ Extent ReadStage::extent_in(const DataFile& file, const Extent& wish) const {
     throw Error(ErrorCode::read_failed, "the file is empty", file.path(), "restore it from its source, or remove it");
 }
 
+void ReadStage::check_room(std::size_t bytes, const std::string& path) const {
+    if (bytes <= memory_.limit_bytes()) return;
+    throw Error(ErrorCode::too_large,
+                "a read of " + std::to_string(bytes) + " bytes is more than the " +
+                    std::to_string(memory_.limit_bytes()) + " bytes that the loader has for reads",
+                path, "give the loader more memory");
+}
+
 // Memory for a read. Null if the stage closes, or if there is not enough of it now and we may not wait.
 std::shared_ptr<Fetched> ReadStage::room_for(const DataFile& file, const Extent& extent, bool may_wait) {
     const std::size_t bytes = ReadBlock::bytes_needed(extent, file.alignment());
-    if (bytes > memory_.limit_bytes()) {
-        throw Error(ErrorCode::too_large,
-                    "a read of " + std::to_string(bytes) + " bytes is more than the " +
-                        std::to_string(memory_.limit_bytes()) + " bytes that the loader has for reads",
-                    file.path(), "give the loader more memory");
-    }
+    check_room(bytes, file.path());
     const bool is_ours = may_wait ? memory_.acquire(bytes) : memory_.try_acquire(bytes);
     if (!is_ours) return nullptr;
     return std::make_shared<Fetched>(MemoryLease(memory_, bytes), extent, file.alignment(), pool_);
@@ -65,12 +70,51 @@ std::shared_ptr<Fetched> ReadStage::room_for(const DataFile& file, const Extent&
 void ReadStage::deliver(const Fetch& fetch, const std::shared_ptr<Fetched>& bytes) {
     const ReadBlock& block = bytes->block;
     bytes->bytes = {block.extent(), block.bytes(block.extent().offset, block.extent().length)};
+    bytes->bytes.num_joined = fetch.parts.empty() ? 0 : 1;
     sink_.read(fetch, std::shared_ptr<const SampleBytes>(bytes, &bytes->bytes));
+}
+
+// The parts of a sample, read one after the other. One lease covers the joined bytes and the largest of the reads, so
+// that no thread waits for memory while it holds some.
+std::shared_ptr<Fetched> ReadStage::read_parts(const Fetch& fetch, StageWatch& watch) {
+    std::vector<std::shared_ptr<const DataFile>> files;
+    std::size_t total = 0;
+    std::size_t most = 0;
+    for (const Extent& part : fetch.parts) {
+        const DataFile& file = *files.emplace_back(files_.open(part.file));
+        total += part.length;
+        most = std::max(most, ReadBlock::bytes_needed(extent_in(file, part), file.alignment()));
+    }
+    const Extent joined{fetch.extent.file, 0, total};
+    check_room(total + most, files.back()->path());
+    watch.began_waiting();
+    const bool is_ours = memory_.acquire(total + most);
+    watch.began_working();
+    if (!is_ours) return nullptr;  // the stage closes
+    auto bytes = std::make_shared<Fetched>(MemoryLease(memory_, total + most), joined, 1, pool_);
+    for (std::size_t i = 0; i < fetch.parts.size(); ++i) {
+        const Extent& part = fetch.parts[i];
+        ReadBlock block(extent_in(*files[i], part), files[i]->alignment(), pool_);
+        read_block(*files[i], block, faults_, counters_);
+        const ByteView found = block.bytes(part.offset, part.length);
+        if (found.size() < part.length) {
+            throw Error(ErrorCode::read_failed, "the file is shorter than it was when it was listed", files[i]->path(),
+                        "restore it, or open the source again");
+        }
+        std::memcpy(bytes->block.room().data(), found.data(), found.size());
+        bytes->block.add_filled(found.size());
+    }
+    return bytes;
 }
 
 void ReadStage::read_now(const Fetch& fetch, StageWatch& watch) {
     std::shared_ptr<Fetched> bytes;
     try {
+        if (!fetch.parts.empty()) {
+            bytes = read_parts(fetch, watch);
+            if (bytes != nullptr) deliver(fetch, bytes);
+            return;
+        }
         const std::shared_ptr<const DataFile> file = files_.open(fetch.extent.file);
         watch.began_waiting();
         bytes = room_for(*file, extent_in(*file, fetch.extent), true);

@@ -66,8 +66,10 @@ class ReadStage {
 
     void run_thread();
     [[nodiscard]] Extent extent_in(const DataFile& file, const Extent& wish) const;
+    void check_room(std::size_t bytes, const std::string& path) const;
     [[nodiscard]] std::shared_ptr<Fetched> room_for(const DataFile& file, const Extent& extent, bool may_wait);
     void read_now(const Fetch& fetch, StageWatch& watch);
+    [[nodiscard]] std::shared_ptr<Fetched> read_parts(const Fetch& fetch, StageWatch& watch);
     void deliver(const Fetch& fetch, const std::shared_ptr<Fetched>& bytes);
 
     DataFiles& files_;

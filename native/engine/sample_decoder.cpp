@@ -232,9 +232,10 @@ SampleDecoder::Encoded SampleDecoder::picture_of(std::uint64_t id, std::uint32_t
     return {data, table_.codecs[field.codec[id]], false, false};
 }
 
-// Where the fields of a sample of a block are joined, the others stand before its picture.
+// Where the fields of a sample are joined, the others stand before its picture.
 ByteView SampleDecoder::field_bytes(const FieldColumns& field, std::uint64_t id, const SampleBytes& bytes) const {
     if (bytes.num_joined == 0) return bytes.part(field.offset[id], field.length[id]);
+    if (&field == &table_.fields.front()) return bytes.data.subspan(other_bytes(table_, id), field.length[id]);
     std::size_t begin = 0;
     for (std::size_t i = 1; &table_.fields[i] != &field; ++i) begin += table_.fields[i].length[id];
     return bytes.data.subspan(begin, field.length[id]);

@@ -57,6 +57,9 @@ struct SampleTable {
     std::vector<FieldColumns> fields;  ///< the picture first
     BlockColumns blocks;
     KeptColumns kept;
+    /// The images of a sample lie in several files: each is read by itself, and they are joined as those of a block
+    /// are.
+    bool fields_apart = false;
 
     [[nodiscard]] KeptAs kept_as(std::uint64_t id) const noexcept {
         return kept.form.empty() ? KeptAs::encoded : static_cast<KeptAs>(kept.form[id]);

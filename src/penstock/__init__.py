@@ -9,9 +9,10 @@ from penstock.version import __version__
 
 if typing.TYPE_CHECKING:
     from penstock.doctor import diagnose, watch
+    from penstock.index import SampleIndex
     from penstock.load import DatasetSchedule, Loader, Regimen
     from penstock.records import Dataset
-    from penstock.records import open_dataset as open  # noqa: A004  # as users of h5py, zarr and safetensors write it
+    from penstock.sources import open_index as open  # noqa: A004  # as users of h5py, zarr and safetensors write it
 
 __all__ = [
     "ArgumentError",
@@ -23,6 +24,7 @@ __all__ = [
     "Loader",
     "PenstockError",
     "Regimen",
+    "SampleIndex",
     "SourceError",
     "StorageError",
     "__version__",
@@ -40,8 +42,9 @@ _WHEN_ASKED = {
     "DatasetSchedule": ("penstock.load", "DatasetSchedule"),
     "Loader": ("penstock.load", "Loader"),
     "Regimen": ("penstock.load", "Regimen"),
+    "SampleIndex": ("penstock.index", "SampleIndex"),
     "diagnose": ("penstock.doctor", "diagnose"),
-    "open": ("penstock.records", "open_dataset"),
+    "open": ("penstock.sources", "open_index"),
     "watch": ("penstock.doctor", "watch"),
 }
 

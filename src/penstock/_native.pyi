@@ -423,6 +423,11 @@ class SampleTable:
 
     def set_blocks(self, of_sample: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], edge_begin: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], edges: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], scans: Sequence[Sequence[int]]) -> None: ...
 
+    def read_fields_apart(self) -> None:
+        """
+        Says that the images of a sample lie in several files, which are read one by one.
+        """
+
     def set_kept(self, form: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], room: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
         """
         What each sample stays in memory as (0 encoded, 1 pixels, 2 weir:fast), and the bytes it may take there. For pipelines that are made later.

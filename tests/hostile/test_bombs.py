@@ -91,7 +91,7 @@ def test_a_metadata_bomb_among_images_leaves_a_dataset_that_opens(tmp_path: Path
 
     build(source, tmp_path / "out.pen", mix="weir:fast=1", durable=False)
 
-    lengths = penstock.open(tmp_path / "out.pen").locations().metadata_length
+    lengths = penstock.Dataset(tmp_path / "out.pen").locations().metadata_length
     assert lengths.max() <= MAX_METADATA_BYTES
     assert len(lengths) == 2
 

@@ -110,7 +110,7 @@ def test_a_manifest_that_cannot_be_is_refused(folder: Path, name: str) -> None:
     change_manifest(folder, change)
 
     with pytest.raises(DatasetError, match=re.escape(what)) as caught:
-        penstock.open(folder).locations()
+        penstock.Dataset(folder).locations()
     assert str(folder) in caught.value.where
     assert caught.value.fix
 
@@ -164,7 +164,7 @@ def test_an_index_that_leads_astray_is_refused(folder: Path, name: str) -> None:
     change_index(folder, change)
 
     with pytest.raises(DatasetError, match=re.escape(what)):
-        penstock.open(folder).locations()
+        penstock.Dataset(folder).locations()
 
 
 CONTRADICTIONS: dict[str, tuple[Callable[[Path], None], str]] = {
@@ -223,7 +223,7 @@ CONTRADICTIONS: dict[str, tuple[Callable[[Path], None], str]] = {
 
 
 def first_key(folder: Path) -> str:
-    return str(penstock.open(folder).column("key")[0].as_py())
+    return str(penstock.Dataset(folder).column("key")[0].as_py())
 
 
 @pytest.mark.parametrize("name", CONTRADICTIONS)
@@ -276,13 +276,13 @@ def test_a_small_index_of_a_huge_table_is_refused(folder: Path, monkeypatch: pyt
     change_index(folder, lambda t: retyped(t, "key", pa.string(), "x" * 2**24), compression="zstd")
 
     with pytest.raises(DatasetError, match="cannot hold 6 rows"):
-        penstock.open(folder).locations()
+        penstock.Dataset(folder).locations()
 
 
 def test_an_image_whose_pieces_are_empty_is_refused(tmp_path: Path) -> None:
     make_photos(tmp_path / "photos", images=4, width=40, height=30)
     build(tmp_path / "photos", tmp_path / "data.pen", mix="pjpeg=1")
-    pieces = penstock.open(tmp_path / "data.pen").column("image.segments")[0].as_py()
+    pieces = penstock.Dataset(tmp_path / "data.pen").column("image.segments")[0].as_py()
     empty = [value if place % 2 == 0 else 0 for place, value in enumerate(pieces)]
     first_empty = [pieces[0], 0, *pieces[2:]]
 
@@ -298,7 +298,7 @@ def test_an_image_whose_pieces_are_empty_is_refused(tmp_path: Path) -> None:
 
 
 def test_overlapping_records_are_found(folder: Path) -> None:
-    offset = penstock.open(folder).with_format("png")
+    offset = penstock.Dataset(folder).with_format("png")
     first, second = offset.ids[:2].tolist()
     change_index(
         folder,
@@ -316,11 +316,11 @@ def test_a_manifest_that_is_no_json_is_refused(folder: Path) -> None:
     body = b'{"kind": [[[['
     (folder / "manifest.json").write_bytes(body + b"\n")
     with pytest.raises(DatasetError, match="does not end with its checksum"):
-        penstock.open(folder)
+        penstock.Dataset(folder)
     tail = f',\n  "checksum": "{checksum_text(_native.crc32c(body))}"\n}}\n'.encode()
     (folder / "manifest.json").write_bytes(body + tail)
     with pytest.raises(DatasetError, match="no JSON"):
-        penstock.open(folder)
+        penstock.Dataset(folder)
 
 
 def flip(path: Path, byte: int, bit: int = 0) -> None:
@@ -334,7 +334,7 @@ def flip(path: Path, byte: int, bit: int = 0) -> None:
 def test_a_flipped_bit_in_manifest_or_index_is_named_by_every_reader(folder: Path, file: str, place: float) -> None:
     flip(folder / file, int(place * (folder / file).stat().st_size), bit=2)
 
-    for read in (lambda: penstock.open(folder).locations(), lambda: verify(folder)):
+    for read in (lambda: penstock.Dataset(folder).locations(), lambda: verify(folder)):
         with pytest.raises(DatasetError) as caught:
             read()
         assert file in caught.value.where
@@ -342,9 +342,9 @@ def test_a_flipped_bit_in_manifest_or_index_is_named_by_every_reader(folder: Pat
 
 def shard_of(folder: Path) -> tuple[Path, list[int], list[int]]:
     """A shard with its records: where they begin and end."""
-    dataset = penstock.open(folder)
+    dataset = penstock.Dataset(folder)
     found = dataset.locations()
-    ids = [number for number in range(len(dataset)) if found.shard[number] == 0]
+    ids = [number for number in range(len(dataset)) if found.file[number] == 0]
     ids.sort(key=lambda number: int(found.offset[number]))
     begins = [int(found.offset[number]) for number in ids]
     return (
@@ -380,11 +380,11 @@ def test_a_flipped_bit_in_padding_is_named(folder: Path, quick: bool) -> None:
 
 def test_a_flipped_bit_in_a_record_is_named_by_verify_and_by_readers(folder: Path) -> None:
     path, begins, ends = shard_of(folder)
-    dataset = penstock.open(folder)
+    dataset = penstock.Dataset(folder)
     key = next(
         dataset[i]["key"]
         for i in range(len(dataset))
-        if dataset.locations().shard[i] == 0 and dataset.locations().offset[i] == begins[-1]
+        if dataset.locations().file[i] == 0 and dataset.locations().offset[i] == begins[-1]
     )
     flip(path, (begins[-1] + ends[-1]) // 2, bit=5)
 
@@ -414,7 +414,7 @@ def test_every_error_says_what_where_and_how_to_fix_it(folder: Path) -> None:
         content = path.read_bytes()
         path.write_bytes(content[: len(content) // 2])
         with pytest.raises(PenstockError) as caught:
-            list(penstock.open(folder))
+            list(penstock.Dataset(folder))
         assert caught.value.what, path
         assert caught.value.where, path
         assert caught.value.fix, path

@@ -3,8 +3,9 @@
 from penstock.build.estimate import Estimate
 from penstock.build.options import BuildOptions
 from penstock.build.run import Built, Preparation, build, load_plan, prepare
+from penstock.index import ABSENT, ASK, WHOLE, ImageColumns, Listing, Role
 from penstock.sources import open_source
-from penstock.sources.source import ABSENT, ASK, WHOLE, Layout, Places, Role, Samples, Source
+from penstock.sources.source import Source
 
 __all__ = [
     "ABSENT",
@@ -13,11 +14,10 @@ __all__ = [
     "BuildOptions",
     "Built",
     "Estimate",
-    "Layout",
-    "Places",
+    "ImageColumns",
+    "Listing",
     "Preparation",
     "Role",
-    "Samples",
     "Source",
     "build",
     "load_plan",

@@ -15,7 +15,8 @@ from penstock import _native
 from penstock.build.recipe import Recipe
 from penstock.codecs import Format
 from penstock.errors import PenstockError, StorageError
-from penstock.sources.source import ABSENT, ASK, Source
+from penstock.index import ASK
+from penstock.sources.source import Source
 from penstock.units import bytes_text
 
 TRIALS = 6
@@ -70,18 +71,20 @@ class Estimate:
 def estimate(recipe: Recipe, source: Source, out: Path, written_bytes: int) -> Estimate:
     """Convert a few images of every format and multiply."""
     assigned = _assigned(recipe)
-    source_bytes = sum(_total_bytes(recipe, source, name, np.arange(len(recipe.listing))) for name in _fields(recipe))
+    source_bytes = sum(
+        _total_bytes(recipe, source, name, np.arange(recipe.index.num_samples)) for name in _fields(recipe)
+    )
     formats = {}
     for number, format in enumerate(recipe.formats):
         ranks = np.flatnonzero(assigned == number)
         if len(ranks):
             formats[str(format)] = _estimate_format(recipe, source, format, ranks)
     asked = sum(
-        _total_bytes(recipe, source, name, np.flatnonzero(recipe.listing.places[name].file == ASK))
+        _total_bytes(recipe, source, name, np.flatnonzero(recipe.index.locations(name).file == ASK))
         for name in _fields(recipe)
     )
     return Estimate(
-        num_samples=len(recipe.listing),
+        num_samples=recipe.index.num_samples,
         source_bytes=source_bytes,
         formats=formats,
         work_bytes=asked,
@@ -93,7 +96,7 @@ def estimate(recipe: Recipe, source: Source, out: Path, written_bytes: int) -> E
 
 def fits_for_sure(recipe: Recipe, out: Path) -> bool:
     """Whether there is so much room that no image need be tried: a hundred times the source, all lengths known."""
-    lengths = [place.length[place.file != ABSENT] for place in recipe.listing.places.values()]
+    lengths = [place.length[~place.is_absent] for place in map(recipe.index.locations, recipe.index.roles)]
     if any((length < 0).any() for length in lengths):
         return False
     return PLENTY * sum(int(length.sum()) for length in lengths) < shutil.disk_usage(_existing(out)).free
@@ -113,14 +116,14 @@ def check_space(expected: Estimate, out: Path) -> None:
 
 
 def _fields(recipe: Recipe) -> list[str]:
-    return list(recipe.listing.layout.roles)
+    return list(recipe.index.roles)
 
 
 def _assigned(recipe: Recipe) -> npt.NDArray[np.int32]:
     """Formats of all samples; turns, where a rule wants headers of images that are in no file yet."""
-    has_asked = bool((recipe.listing.places["image"].file == ASK).any())
+    has_asked = bool((recipe.index.locations("image").file == ASK).any())
     if has_asked and recipe.rules.needs_headers:
-        return (np.arange(len(recipe.listing)) % len(recipe.formats)).astype(np.int32)
+        return (np.arange(recipe.index.num_samples) % len(recipe.formats)).astype(np.int32)
     return recipe.assigned
 
 
@@ -157,7 +160,7 @@ def _try(recipe: Recipe, source: Source, name: str, target: _native.Target, rank
 
 def _total_bytes(recipe: Recipe, source: Source, name: str, ranks: npt.NDArray[np.int64]) -> int:
     """Bytes of a field of these samples; those of unknown length count as the mean of a few."""
-    place = recipe.listing.places[name]
+    place = recipe.index.locations(name)
     present = ranks[place.file[ranks] != -1]
     lengths = place.length[present]
     known = lengths[lengths >= 0]
@@ -170,10 +173,10 @@ def _total_bytes(recipe: Recipe, source: Source, name: str, ranks: npt.NDArray[n
 
 
 def _contents(recipe: Recipe, source: Source, name: str, ranks: npt.NDArray[np.int64]) -> Iterable[bytes]:
-    place = recipe.listing.places[name]
+    place = recipe.index.locations(name)
     asked = ranks[place.file[ranks] == ASK]
     if len(asked):
-        yield from source.read(name, np.sort(recipe.listing.rows[asked]))
+        yield from source.read(name, np.sort(recipe.index.rows[asked]))
     for rank in ranks[place.file[ranks] >= 0]:
         try:
             yield recipe.files.read(int(place.file[rank]), int(place.offset[rank]), int(place.length[rank]))

@@ -18,7 +18,8 @@ from penstock import _native
 from penstock.codecs import DecodeOptions, codec_for, encode
 from penstock.codecs.table import BUILTIN, plug_ins
 from penstock.errors import PenstockError
-from penstock.sources.source import ASK, Layout, Places, Role, Samples, Source
+from penstock.index import ImageColumns, Listing, Role
+from penstock.sources.source import Source
 from penstock.storage import read_file
 
 CARRIERS = ("raw", "weir:fast", "png")
@@ -33,25 +34,26 @@ class ForeignFiles:
         self._skip_errors = skip_errors
         self._max_pixels = max_pixels
         self.kind = source.kind
+        self.path = source.path
         self.fields: set[str] = set()
-        """Image fields that have such files; known once `samples` was called."""
+        """Image fields that have such files; known once `listing` was called."""
         self._source = source
         self._carrier = next((name for name in CARRIERS if name.partition(":")[0] not in formats), CARRIERS[0])
         self._paths: dict[str, dict[int, bytes]] = {}
         self._roles: dict[str, Role] = {}
 
-    def samples(self) -> tuple[Layout, Samples]:
-        """As the source's, with ASK in place of files that the core cannot decode."""
-        layout, samples = self._source.samples()
+    def listing(self) -> Listing:
+        """Return the source's listing, with ASK in place of files that the core cannot decode."""
+        found = self._source.listing()
         endings = _foreign_endings()
-        foreign = np.array([PurePath(os.fsdecode(path)).suffix.lower() in endings for path in samples.files], bool)
+        foreign = np.array([PurePath(os.fsdecode(path)).suffix.lower() in endings for path in found.files], bool)
         if not foreign.any():
-            return layout, samples
-        self._roles = dict(layout.roles)
-        places = {name: self._ask_for(name, place, foreign, samples) for name, place in samples.places.items()}
+            return found
+        self._roles = dict(found.roles)
+        images = {name: self._ask_for(name, place, foreign, found) for name, place in found.images.items()}
         count = sum(len(paths) for paths in self._paths.values())
-        left_out = {**layout.left_out, f"{', '.join(sorted(endings))} files without their metadata": count}
-        return replace(layout, left_out=left_out), replace(samples, places=places)
+        left_out = {**found.left_out, f"{', '.join(sorted(endings))} files without their metadata": count}
+        return replace(found, images=images, left_out=left_out)
 
     def read(self, field: str, rows: npt.NDArray[np.int64]) -> Iterable[bytes]:
         """Pixels of foreign files in a lossless format; the source's own bytes of the rest."""
@@ -69,14 +71,12 @@ class ForeignFiles:
         """The source's."""
         return self._source.state()
 
-    def _ask_for(self, name: str, place: Places, foreign: npt.NDArray[np.bool_], samples: Samples) -> Places:
+    def _ask_for(self, name: str, place: ImageColumns, foreign: npt.NDArray[np.bool_], found: Listing) -> ImageColumns:
         rows = np.flatnonzero((place.file >= 0) & foreign[np.maximum(place.file, 0)])
         if len(rows):
             self.fields.add(name)
-            self._paths[name] = {int(row): samples.files[place.file[row]] for row in rows}
-        file = place.file.copy()
-        file[rows] = ASK
-        return replace(place, file=file)
+            self._paths[name] = {int(row): found.files[place.file[row]] for row in rows}
+        return place.asked_at(rows)
 
     def _decoded(self, path: bytes, role: Role) -> bytes:
         data = read_file(os.fsdecode(path))

@@ -10,16 +10,15 @@ import numpy as np
 
 from penstock import _native
 from penstock.build.index import Rows, WrittenShard, index_table, write_index
-from penstock.build.listing import Listing
 from penstock.build.recipe import SOURCE_FIELD, Recipe
 from penstock.build.rows import ORIGINS
 from penstock.build.work import WorkFolder
 from penstock.errors import DatasetError
+from penstock.index import Field, ListedIndex
 from penstock.records.index import Index, one_chunk
 from penstock.records.manifest import (
     FILE_NAME,
     INDEX_NAME,
-    Field,
     FileEntry,
     FormatCount,
     Manifest,
@@ -37,8 +36,8 @@ if TYPE_CHECKING:
 
 def publish(recipe: Recipe, shards: Sequence[WrittenShard], work: WorkFolder, *, durable: bool) -> Manifest:
     """Write the index, then the manifest: from then on there is a dataset. Refuse one that would not open."""
-    listing = recipe.listing
-    rows = Rows(shards, len(listing))
+    source = recipe.index
+    rows = Rows(shards, source.num_samples)
     if len(rows.kept) == 0:
         reason = next(reason for shard in shards for reason in shard.notes.skipped.values())
         raise DatasetError(
@@ -47,7 +46,7 @@ def publish(recipe: Recipe, shards: Sequence[WrittenShard], work: WorkFolder, *,
             fix="check the source; without --on-error skip the first problem is named with its place",
             code=203,
         )
-    table = index_table(listing.columns, rows, recipe.written_fields(), shards)
+    table = index_table(source.table, rows, recipe.written_fields(), shards)
     index = write_index(table)
     manifest = Manifest(
         identity=recipe.identity,
@@ -55,11 +54,11 @@ def publish(recipe: Recipe, shards: Sequence[WrittenShard], work: WorkFolder, *,
         lanes=lanes_for(len(rows.kept)),
         source=recipe.members["source"],
         recipe=recipe.members["recipe"],
-        fields=(*_image_fields(recipe, table), *_column_fields(listing)),
+        fields=(*_image_fields(recipe, table), *source.column_fields),
         splits=_splits(table),
         formats=_counts(recipe, shards, len(rows.kept)),
         metadata=_metadata(shards),
-        skipped=_skipped(listing, shards),
+        skipped=_skipped(source, shards),
         index=FileEntry(INDEX_NAME, len(index), checksum_text(_native.crc32c(index))),
         shards=tuple(_entry(shard) for shard in shards),
     )
@@ -79,26 +78,12 @@ def check_opens(manifest: bytes, index: bytes, where: str) -> None:
 
 
 def _image_fields(recipe: Recipe, table: pa.Table) -> list[Field]:
-    roles = {name: role.value for name, role in recipe.listing.layout.roles.items()}
+    roles = {name: role.value for name, role in recipe.index.roles.items()}
     fields = []
     for field in recipe.written_fields():
         formats = one_chunk(table.column(f"{field.name}.format")).dictionary.to_pylist()
         fields.append(Field(field.name, roles.get(field.name, SOURCE_FIELD), tuple(formats)))
     return fields
-
-
-def _column_fields(listing: Listing) -> list[Field]:
-    schema = listing.columns.schema
-    return [
-        Field(
-            name,
-            "label" if name == "label" else "column",
-            type=str(schema.field(name).type),
-            classes=listing.layout.classes if name == "label" else None,
-        )
-        for name in schema.names
-        if name not in ("key", "split")
-    ]
 
 
 def _splits(table: pa.Table) -> dict[str, int]:
@@ -127,9 +112,9 @@ def _metadata(shards: Sequence[WrittenShard]) -> dict[str, dict[str, int]]:
     return {"kept": dict(sorted(kept.items())), "dropped": dict(sorted(dropped.items()))}
 
 
-def _skipped(listing: Listing, shards: Sequence[WrittenShard]) -> tuple[Skipped, ...]:
+def _skipped(source: ListedIndex, shards: Sequence[WrittenShard]) -> tuple[Skipped, ...]:
     reasons = {rank: reason for shard in shards for rank, reason in shard.notes.skipped.items()}
-    keys = listing.columns.column("key")
+    keys = source.table.column("key")
     return tuple(Skipped(keys[rank].as_py(), reasons[rank]) for rank in sorted(reasons))
 
 

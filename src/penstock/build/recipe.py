@@ -12,12 +12,12 @@ import numpy.typing as npt
 from penstock import _native
 from penstock.build.assignment import write_order
 from penstock.build.index import WrittenField
-from penstock.build.listing import Listing
 from penstock.build.options import BuildOptions
 from penstock.build.rules import Features, Headers, Rules
 from penstock.build.target import check_format, keep_target, target_of
 from penstock.codecs import Format
 from penstock.errors import ArgumentError
+from penstock.index import ListedIndex
 
 SOURCE_FIELD = "source"
 
@@ -25,20 +25,20 @@ SOURCE_FIELD = "source"
 class Recipe:
     """A source, rules and options together: everything that decides the bytes of a dataset."""
 
-    def __init__(self, listing: Listing, rules: Rules, options: BuildOptions, pool: _native.ThreadPool) -> None:
-        self.listing = listing
+    def __init__(self, index: ListedIndex, rules: Rules, options: BuildOptions, pool: _native.ThreadPool) -> None:
+        self.index = index
         self.pool = pool
         self.rules = rules
         self.options = options
-        self.files = _native.SourceFiles(listing.files)
+        self.files = _native.SourceFiles(list(index.files))
         self.field_formats = {**rules.field_formats, **options.field_formats()}
         for format in (*rules.formats, *self.field_formats.values()):
             check_format(format)
         self._check_fields()
 
-    def with_places(self, listing: Listing) -> Recipe:
-        """The same recipe, its bytes at other places: a listing that was staged."""
-        moved = Recipe(listing, self.rules, self.options, self.pool)
+    def with_places(self, index: ListedIndex) -> Recipe:
+        """Return the same recipe with its bytes at other places: an index that was staged."""
+        moved = Recipe(index, self.rules, self.options, self.pool)
         moved.__dict__["members"] = self.members  # lengths that staging found out are no part of what was asked for
         return moved
 
@@ -51,7 +51,7 @@ class Recipe:
     def members(self) -> dict[str, dict[str, object]]:
         """`source` and `recipe` of the manifest."""
         return {
-            "source": {"kind": self.listing.kind, "fingerprint": self.listing.fingerprint()},
+            "source": {"kind": self.index.kind, "fingerprint": source_fingerprint(self.index)},
             "recipe": {
                 **self.rules.recipe,
                 **self.options.recipe(),
@@ -68,26 +68,26 @@ class Recipe:
     @cached_property
     def assigned(self) -> npt.NDArray[np.int32]:
         """The number of each sample's format."""
-        lengths = self.listing.places["image"].length
-        return self.rules.assign(Features(lengths, self.listing.columns, self._read_headers))
+        lengths = self.index.locations("image").length
+        return self.rules.assign(Features(lengths, self.index.table, self._read_headers))
 
     def order(self, format: Format) -> npt.NDArray[np.int64]:
         """Ranks of the samples in a format, as they are written."""
         ranks = np.flatnonzero(self.assigned == self.formats.index(format))
-        return write_order(ranks, self.listing.rows[ranks], self.options.seed, self.options.runs)
+        return write_order(ranks, self.index.rows[ranks], self.options.seed, self.options.runs)
 
     def written_fields(self) -> list[WrittenField]:
         """Image fields in the order of a record."""
         fields = [
             WrittenField(name, str(self.field_formats[name]) if name in self.field_formats else None)
-            for name in self.listing.layout.roles
+            for name in self.index.roles
         ]
         return [*fields, WrittenField(SOURCE_FIELD, None)] if self.options.keep_source else fields
 
     def targets(self, format: Format) -> list[_native.Target]:
         """What becomes of each image field of the source."""
         targets = []
-        for name, role in self.listing.layout.roles.items():
+        for name, role in self.index.roles.items():
             wanted = format if name == "image" else self.field_formats.get(name)
             check, limit = self.options.check, (self.options.max_side, self.options.short_side)
             if wanted is None:
@@ -97,7 +97,7 @@ class Recipe:
         return targets
 
     def _read_headers(self) -> Headers:
-        place = self.listing.places["image"]
+        place = self.index.locations("image")
         inspecting = _native.inspect_sources(self.pool, self.files, (place.file, place.offset, place.length))
         inspecting.job.finish()
         width, height, channels, bits, codec = zip(*inspecting.headers(), strict=True)
@@ -110,7 +110,7 @@ class Recipe:
         )
 
     def _check_fields(self) -> None:
-        further = [name for name in self.listing.layout.roles if name != "image"]
+        further = [name for name in self.index.roles if name != "image"]
         unknown = sorted(set(self.field_formats) - set(further))
         if unknown:
             raise ArgumentError(
@@ -119,5 +119,23 @@ class Recipe:
                 fix=f"choose of: {', '.join(further) or 'none'}; the formats of image are those of the mix",
                 code=130,
             )
-        if self.options.keep_source and SOURCE_FIELD in (*further, *self.listing.columns.column_names):
+        if self.options.keep_source and SOURCE_FIELD in (*further, *self.index.table.column_names):
             raise ArgumentError("the source has a field 'source' of its own", where="keep_source", fix="rename it")
+
+
+def source_fingerprint(index: ListedIndex) -> str:
+    """Return a digest that is equal for sources with the same keys, columns and lengths, wherever they lie."""
+    import pyarrow as pa
+
+    digest = hashlib.sha256(index.kind.encode())
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, index.table.schema) as stream:
+        stream.write_table(index.table)
+    digest.update(sink.getvalue())
+    for name, role in index.roles.items():
+        found = index.locations(name)
+        digest.update(f"{name} {role.value}".encode())
+        digest.update(found.is_absent.tobytes())
+        digest.update(found.length.tobytes())
+    digest.update("\0".join(index.classes or ()).encode())
+    return digest.hexdigest()

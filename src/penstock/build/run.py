@@ -13,7 +13,6 @@ from penstock import _native
 from penstock.build.estimate import Estimate, check_space, estimate, fits_for_sure
 from penstock.build.foreign import ForeignFiles
 from penstock.build.index import WrittenShard
-from penstock.build.listing import list_source
 from penstock.build.options import BuildOptions
 from penstock.build.publish import publish
 from penstock.build.recipe import Recipe
@@ -24,7 +23,7 @@ from penstock.codecs import Format
 from penstock.errors import ArgumentError, DatasetError
 from penstock.records.dataset import open_dataset
 from penstock.records.manifest import Manifest
-from penstock.sources import open_source
+from penstock.sources import index_of, open_source
 from penstock.sources.source import Source
 from penstock.storage import read_input
 from penstock.types import OnProgress, no_progress
@@ -93,9 +92,9 @@ def prepare(
     codecs = [format.codec for format in (*rules.formats, *chosen.field_formats().values())]
     found = open_source(source, chosen.source_kind, allow_outside=chosen.allow_outside)
     opened = ForeignFiles(found, codecs, skip_errors=chosen.skip_errors, max_pixels=chosen.max_pixels)
-    listing = list_source(opened, without=chosen.fields_left_out())
+    index = index_of(opened).without(chosen.fields_left_out())
     chosen = _with_formats(chosen, opened.fields)
-    return Preparation(opened, Recipe(listing, rules, chosen, _native.ThreadPool(threads)), work)
+    return Preparation(opened, Recipe(index, rules, chosen, _native.ThreadPool(threads)), work)
 
 
 def load_plan(path: str | os.PathLike[str]) -> Rules:
@@ -136,7 +135,7 @@ class Preparation:
             state = hashlib.sha256(self._source.state()).hexdigest()
             work.check_begun(recipe.members, state)
             work.begin(recipe.members, state, durable=durable)
-            staged = stage(self._source, recipe.listing, work.work, on_progress)
+            staged = stage(self._source, recipe.index, work.work, on_progress)
             return _Run(recipe.with_places(staged), work, durable, on_progress).build()
 
     def _check_space(self) -> None:
@@ -178,9 +177,9 @@ class _Run:
         rest = order[done:]
         if len(rest) == 0:
             return
-        places = (recipe.listing.places[name] for name in recipe.listing.layout.roles)
+        places = (recipe.index.locations(name) for name in recipe.index.roles)
         fields = [
-            ((place.file[rest], place.offset[rest], place.length[rest]), place.checksums(rest), target)
+            ((place.file[rest], place.offset[rest], place.length[rest]), place.known_checksums(rest), target)
             for place, target in zip(places, recipe.targets(format), strict=True)
         ]
         building = _native.build_shards(
@@ -201,7 +200,7 @@ class _Run:
         self.source_bytes += building.source_bytes
 
     def _wait(self, building: _native.Building, stage: str) -> None:
-        job, total = building.job, len(self.recipe.listing)
+        job, total = building.job, self.recipe.index.num_samples
         try:
             while not job.wait(POLL_SECONDS):
                 self.on_progress(stage, self.num_done + job.num_done, total)

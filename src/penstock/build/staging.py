@@ -3,42 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from penstock.build.listing import Listing
 from penstock.errors import DatasetError
-from penstock.sources.source import ASK, Places, Source
+from penstock.index import ASK, FileNames, ImageColumns, ListedIndex
+from penstock.sources.source import Source
 from penstock.storage import AppendFile, make_folders, read_file, write_file
 from penstock.types import OnProgress
 
 BATCH_ROWS = 64
 
 
-def stage(source: Source, listing: Listing, folder: Path, on_progress: OnProgress) -> Listing:
-    """The listing with every ASK answered by a place in a work file; the same listing if there is none.
+def stage(source: Source, index: ListedIndex, folder: Path, on_progress: OnProgress) -> ListedIndex:
+    """Return the index with every ASK answered by a place in a work file; the same index if there is none.
 
     What was staged before, by a build that was killed, is used again if it is whole.
     """
-    files, places = list(listing.files), dict(listing.places)
-    for name, place in listing.places.items():
+    files = list(index.files)
+    images: dict[str, ImageColumns] = {}
+    for name in index.roles:
+        place = index.locations(name)
         asked = np.flatnonzero(place.file == ASK)
         if len(asked) == 0:
             continue
         make_folders(folder)
         path = folder / f"staged-{name}.bin"
-        offsets = _stage_field(source, name, listing.rows[asked], path, on_progress)
+        offsets = _stage_field(source, name, index.rows[asked], path, on_progress)
         file, offset, length = place.file.copy(), place.offset.copy(), place.length.copy()
         file[asked] = len(files)
-        order = np.argsort(listing.rows[asked], kind="stable")
+        order = np.argsort(index.rows[asked], kind="stable")
         offset[asked[order]] = offsets[:-1]
         length[asked[order]] = np.diff(offsets)
         files.append(bytes(path))
-        places[name] = Places(file, offset, length, place.checksum)
-    return replace(listing, files=files, places=places)
+        checksum = place.known_checksums(np.arange(len(place)))
+        images[name] = ImageColumns(file=file, offset=offset, length=length, checksum=checksum)
+    return index.moved(FileNames.of(files), images) if images else index
 
 
 def _stage_field(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from penstock import _native
 from penstock.codecs import Format, Promise, find
 from penstock.errors import ArgumentError
-from penstock.sources.source import Role
+from penstock.index import Role
 
 KEEP_ANY = 101
 """A quality above all: every JPEG is at most this good."""

@@ -114,7 +114,7 @@ def build(
         allow_outside=allow_outside,
     )
     preparation = prepare(source, out_folder, mix=_mix(mix, format, plan), options=options, threads=threads)
-    _tell_estimate(out, preparation.estimate, preparation.recipe.listing.layout.left_out)
+    _tell_estimate(out, preparation.estimate, preparation.recipe.index.left_out)
     if max_side or short_side:
         out.message("larger images are shrunk: their pixels change, and boxes in pixels keep their old numbers")
     if dry_run:

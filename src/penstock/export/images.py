@@ -10,8 +10,8 @@ import numpy.typing as npt
 from penstock import _native
 from penstock.codecs import Format, find, parse_format
 from penstock.errors import ArgumentError
+from penstock.index import Segments
 from penstock.records import Dataset, Field
-from penstock.records.index import Segments
 
 SOURCE_ROLE = "source"
 
@@ -77,7 +77,7 @@ def field_images(dataset: Dataset, target: Format) -> list[FieldImages]:
 def _images_of(dataset: Dataset, stored: Field, field: Field, target: Format) -> FieldImages:
     places = dataset.locations(stored.name)
     ids = dataset.ids
-    present = places.shard[ids] >= 0
+    present = places.file[ids] >= 0
     kept = dataset.column(f"{stored.name}.kept").fill_null(False).to_numpy(zero_copy_only=False).astype(bool)
     names = tuple(parse_format(text).codec for text in places.formats)
     # A JPEG has no more than its coefficients, and what is in the wanted format already need not be made anew.
@@ -89,7 +89,7 @@ def _images_of(dataset: Dataset, stored: Field, field: Field, target: Format) ->
     return FieldImages(
         field.name,
         field.role,
-        places.shard[ids],
+        places.file[ids],
         places.offset[ids],
         places.length[ids],
         places.checksum[ids],

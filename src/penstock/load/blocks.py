@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from penstock import _native
 from penstock.errors import DatasetError
+from penstock.index import Segments, StoredColumns
 from penstock.order import Window
-from penstock.records import Locations, Segments
 from penstock.records.fidelity import pieces_for, stored_scans
 
 BLOCK_RECORDS = 64
@@ -90,7 +90,7 @@ class Blocks:
         table.set_blocks(self.of_sample, self.edge_begin, self.edges, [list(some) for some in scans])
 
 
-def find_blocks(locations: Sequence[Locations], place: str) -> Blocks | None:
+def find_blocks(locations: Sequence[StoredColumns], place: str) -> Blocks | None:
     """The blocks of the first field; the others stand before the pieces of their block. None if there are none."""
     image, segments = locations[0], locations[0].segments
     if segments is None:
@@ -130,10 +130,10 @@ def find_blocks(locations: Sequence[Locations], place: str) -> Blocks | None:
     )
 
 
-def _block_numbers(image: Locations, inside: npt.NDArray[np.int64]) -> npt.NDArray[np.uint32]:
+def _block_numbers(image: StoredColumns, inside: npt.NDArray[np.int64]) -> npt.NDArray[np.uint32]:
     """Records of a shard by their place, 64 a block."""
-    in_turn = inside[np.lexsort((image.offset[inside], image.shard[inside]))]
-    shard = image.shard[in_turn]
+    in_turn = inside[np.lexsort((image.offset[inside], image.file[inside]))]
+    shard = image.file[in_turn]
     first = np.flatnonzero(np.diff(shard, prepend=-1) != 0)
     rank = np.arange(len(in_turn)) - np.repeat(first, np.diff(np.append(first, len(in_turn))))
     starts = rank % BLOCK_RECORDS == 0

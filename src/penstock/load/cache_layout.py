@@ -11,10 +11,11 @@ import numpy.typing as npt
 
 from penstock.codecs import parse_format
 from penstock.errors import ArgumentError
+from penstock.index import Ids
 from penstock.load.disk_probe import measure_disk
 from penstock.load.format_trial import FORM_NUMBERS, Bench, Probe, Trial
 from penstock.load.loader_options import OWN_CACHES, ReadPolicy, check_choice
-from penstock.load.samples import Ids, Samples
+from penstock.load.samples import Samples
 from penstock.order import RankSchedule
 from penstock.order.cache_formats import ENCODED, CacheRoom, FormatCost, FormatSamples, choose_cache_formats, forecast
 

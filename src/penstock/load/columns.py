@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from penstock import _native
+from penstock.index import SampleIndex
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,6 +28,14 @@ class Drawn:
     program: _native.TransformProgram
     seed: int
     epoch: int
+
+
+class ImageSizes(Protocol):
+    """Heights and widths of images by id: an array of two columns, or headers that are read when they are needed."""
+
+    def __getitem__(self, rows: Rows, /) -> npt.NDArray[Any]:
+        """Return (height, width) of some samples."""
+        ...
 
 
 class ListColumn(Protocol):
@@ -74,7 +83,7 @@ class Lists:
 class Boxes(Lists):
     """Left, top, right, bottom as float32, moved as the pixels are."""
 
-    sizes: npt.NDArray[np.uint32]
+    sizes: ImageSizes
     """(height, width) of every sample."""
 
     def take(self, rows: Rows, drawn: Drawn | None) -> list[Any]:
@@ -82,13 +91,46 @@ class Boxes(Lists):
         boxes, starts = self.gathered(rows)
         if drawn is not None:
             drawn.program.move_boxes(
-                boxes, np.array(starts, np.uint64), self.sizes[rows], rows.astype(np.uint64), drawn.seed, drawn.epoch
+                boxes,
+                np.array(starts, np.uint64),
+                self.sizes[rows].astype(np.uint32),
+                rows.astype(np.uint64),
+                drawn.seed,
+                drawn.epoch,
             )
         return [boxes[begin:end] for begin, end in pairwise(starts)]
 
 
-def as_list_column(name: str, column: pa.Array, sizes: Sequence[npt.NDArray[np.integer]]) -> ListColumn:
-    """A column that is no plain array of numbers. `sizes` are heights and widths of the images."""
+def batch_columns(
+    index: SampleIndex, names: Sequence[str] | None, sizes: ImageSizes
+) -> tuple[dict[str, npt.NDArray[np.generic]], dict[str, ListColumn]]:
+    """Return columns of numbers as arrays, all others as lists. `key` is among them if it is asked for."""
+    wanted = [field.name for field in index.fields if not field.is_image]
+    if names is not None:
+        wanted = [name for name in ("key", *wanted) if name in names]
+    numbers: dict[str, npt.NDArray[np.generic]] = {}
+    lists: dict[str, ListColumn] = {}
+    every = index.selected(None)
+    for name in wanted:
+        column = every.column(name)
+        if _is_number(column):
+            numbers[name] = np.asarray(column.to_numpy(zero_copy_only=False))
+        else:
+            lists[name] = as_list_column(name, column, sizes)
+    return numbers, lists
+
+
+def _is_number(column: pa.Array) -> bool:
+    """Tell whether NumPy holds all values: missing integers become not-a-number, but flags cannot."""
+    import pyarrow as pa
+
+    kind = column.type
+    is_flag = pa.types.is_boolean(kind) and column.null_count == 0
+    return bool(is_flag or pa.types.is_integer(kind) or pa.types.is_floating(kind))
+
+
+def as_list_column(name: str, column: pa.Array, sizes: ImageSizes) -> ListColumn:
+    """Return a column that is no plain array of numbers as lists. `sizes` are heights and widths of the images."""
     import pyarrow as pa  # which `import penstock` can do without
 
     if isinstance(column, pa.ChunkedArray):
@@ -109,7 +151,7 @@ def as_list_column(name: str, column: pa.Array, sizes: Sequence[npt.NDArray[np.i
     rows = _numbers(numbers).reshape(-1, width)
     if not is_box:
         return Lists(rows, ends)
-    return Boxes(rows.astype(np.float32), ends, np.stack(sizes, axis=1).astype(np.uint32))
+    return Boxes(rows.astype(np.float32), ends, sizes)
 
 
 def _flattened(column: pa.Array) -> tuple[pa.Array, Rows] | None:

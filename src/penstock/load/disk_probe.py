@@ -7,6 +7,7 @@ while, and only advise: an order that depended on the machine would not be the s
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from itertools import count, islice
@@ -20,8 +21,7 @@ from penstock.errors import printable
 from penstock.load.samples import Samples
 from penstock.order import Window
 from penstock.order.disk_rates import DiskRates, choose_window, seek_seconds
-from penstock.records import Dataset
-from penstock.storage import probe_reads
+from penstock.storage import disk_of, file_size, probe_reads
 
 LARGE = 1 << 20
 PAGE = 4096
@@ -68,14 +68,14 @@ def measure_disk(samples: Samples, phase_seconds: float = PHASE_SECONDS) -> Disk
     """Rates of the disk that the samples are on, by their largest shard; None for files, and for tiny shards."""
     if samples.records is None:
         return None
-    shards = [Path(samples.place, name) for name in Dataset(samples.place).locations("image").shard_files]
-    largest = max(shards, key=lambda path: path.stat().st_size)
+    assert samples.index is not None
+    largest = Path(max(map(os.fsdecode, samples.index.files), key=file_size))
     return measure_shard(largest, float(samples.sizes.mean()), phase_seconds)
 
 
 def measure_shard(shard: Path, record_bytes: float, phase_seconds: float = PHASE_SECONDS) -> DiskRates | None:
     """Rates of the disk that a file is on, for records of about this size; None if the file is too small to tell."""
-    size = shard.stat().st_size
+    size = file_size(shard)
     if size < 2 * LARGE:
         return None
     request = min(LARGE, max(1, round(record_bytes / PAGE)) * PAGE)
@@ -148,7 +148,7 @@ class SlowDiskWatch:
         self._reading["advice"] = (
             f"this disk seeks: window={window.run} would read runs of {window.run} records at once"
         )
-        disk = Path(self._samples.place).stat().st_dev
+        disk = disk_of(self._samples.place)
         if disk in self._told:
             return
         self._told.add(disk)

@@ -8,8 +8,8 @@ import numpy as np
 
 from penstock import _native
 from penstock.errors import ArgumentError, CodecError, DatasetError, PenstockError, StorageError
+from penstock.index import Ids
 from penstock.load.loader_options import ErrorPolicy
-from penstock.load.samples import Ids
 
 KEPT_ERRORS = 20
 OUT_OF_MEMORY = 360

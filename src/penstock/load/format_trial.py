@@ -9,9 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from penstock import _native
+from penstock.index import Ids
 from penstock.load.budget import MIB, Budget
 from penstock.load.loader_options import ReadPolicy
-from penstock.load.samples import Ids, Samples
+from penstock.load.samples import Samples
 
 FORM_NUMBERS = {"encoded": 0, "pixels": 1, "weir:fast": 2}
 """As the native table has them."""

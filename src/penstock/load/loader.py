@@ -16,6 +16,7 @@ from penstock.codecs.contract import DEFAULT_MAX_PIXELS
 from penstock.errors import ArgumentError, PenstockError
 from penstock.functions.forms import Forms
 from penstock.functions.sample import Drawing
+from penstock.index import Ids, SampleIndex, Subset
 from penstock.load.budget import Budget, CacheRequest, MemoryRequest, depth_for, memory_for_cache, plan_budget
 from penstock.load.cache_layout import CacheLayout, check_cache_format, plan_cache_layout
 from penstock.load.delivery import BatchDict, Delivery, EpochPart, Progress
@@ -23,7 +24,7 @@ from penstock.load.disk_probe import SlowDiskWatch
 from penstock.load.failures import FailureLog
 from penstock.load.fidelity_schedule import FidelityLike, as_fidelity
 from penstock.load.format_trial import Bench
-from penstock.load.heads import Seen, look_at_heads
+from penstock.load.header_probe import SizeEstimate, probe_headers
 from penstock.load.liquid import check_liquid, open_liquid, order_of, passing_bytes, refuse_with_liquid
 from penstock.load.loader_options import (
     LAYOUTS,
@@ -37,7 +38,7 @@ from penstock.load.process import CANCELLED, FORKED, explained, refuse_worker
 from penstock.load.python_part import forms_of, open_stage, roles_of
 from penstock.load.random_batches import chosen_samples, look_at
 from penstock.load.resources import choose_resources, local_world_size
-from penstock.load.samples import Ids, Samples, Subset
+from penstock.load.samples import Samples
 from penstock.load.source import open_samples
 from penstock.load.stats import stats_of
 from penstock.load.windows import WindowLike, as_window, open_bytes, reading_of, window_stats
@@ -78,7 +79,7 @@ class Loader:
 
     def __init__(
         self,
-        path: str | os.PathLike[str],
+        path: str | os.PathLike[str] | SampleIndex,
         *,
         batch_size: int = 1,
         seed: int = 0,
@@ -124,7 +125,7 @@ class Loader:
         self._cache: Cache | None = None
         self._liquid: LiquidOrder | None = None
         self._measured: tuple[Order, dict[str, Any] | None] | None = None
-        self._seen: tuple[Seen | None] | None = None
+        self._seen: tuple[SizeEstimate | None] | None = None
         self._samples = open_samples(path, fields, on_progress)
         self._fidelity = as_fidelity(fidelity, self._samples)
         self._cached_fidelity: int | None = None
@@ -207,12 +208,14 @@ class Loader:
         return delivery.epoch if delivery is not None else self._next.epoch
 
     @property
-    def dataset(self) -> Samples:
-        """What is loaded from. Its length is the number of samples of the chosen split and subset, over all ranks.
+    def dataset(self) -> SampleIndex:
+        """The samples that are loaded, as `penstock.open` gives them, with the chosen split and subset selected.
 
-        `ids` are those samples; `num_samples` and the columns (`sizes`, `scalars`) are of all samples, by id.
+        Its length is the number of those samples over all ranks; `dataset[i]` is a sample with its images decoded;
+        `classes`, `class_to_idx` and `targets` are as in torchvision's datasets.
         """
-        return self._samples
+        assert self._samples.index is not None
+        return self._samples.index.selected(self._samples.selection)
 
     @property
     def sampler(self) -> Sampler:
@@ -533,7 +536,7 @@ class Loader:
         if self._samples.read_head is None or self._policy.cache not in OWN_CACHES:
             return None
         if self._seen is None:
-            self._seen = (look_at_heads(self._samples, self._order.selection),)
+            self._seen = (probe_headers(self._samples, self._order.selection),)
         seen = self._seen[0]
         passes = 2 if len(self._chain.native) > 1 else 1
         return None if seen is None else seen.pixel_bytes * passes + seen.working_bytes

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from penstock import _native
+from penstock.index import Ids
 from penstock.load.delivery import BatchDict
 from penstock.load.failures import Failure
-from penstock.load.samples import Ids, Samples
+from penstock.load.samples import Samples
 
 LOOK_STREAM = 0xF1DE  # apart from the numbers that shuffle epochs
 

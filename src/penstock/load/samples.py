@@ -1,9 +1,8 @@
-"""What a loader reads from, as columns: a plain folder and a built dataset look alike from here on."""
+"""A sample index prepared for the native engine: its table of places, and the columns that go into batches."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,12 +10,10 @@ import numpy.typing as npt
 
 from penstock import _native
 from penstock.errors import ArgumentError
+from penstock.index import Ids, SampleIndex, Subset
 from penstock.load.blocks import Blocks
 from penstock.load.columns import ListColumn
 from penstock.order import Window
-
-Ids = npt.NDArray[np.int64]
-Subset = slice | Sequence[int] | npt.NDArray[np.integer] | npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -64,6 +61,13 @@ class Samples:
     read_head: Callable[[int, int], bytes] | None = None
     """Of samples that are files: the first bytes (so many) of one by its id. None if the index has what headers say."""
 
+    index: SampleIndex | None = None
+    """The index that this was made from; None for samples that were made up to measure the engine."""
+    reads_apart: bool = False
+    """Whether the images of a sample lie in several files, which are read one by one and put together."""
+    has_checksums: bool = False
+    """Whether records are checked against a checksum of the index."""
+
     selection: Ids | None = None
     """Ids of the split and subset that a loader was asked for, ascending; None means all samples."""
 
@@ -103,7 +107,8 @@ class Samples:
     @property
     def largest_read_bytes(self) -> int:
         """Of one sample, or one block."""
-        own = int(self.sizes.max())
+        # Of files that are put together, one is read beside the others.
+        own = int(self.sizes.max()) * (2 if self.reads_apart else 1)
         return own if self.blocks is None else max(own, self.blocks.largest_read_bytes(None))
 
     def sizes_at(self, fidelity: int | None) -> npt.NDArray[np.int64]:
@@ -121,47 +126,6 @@ class Samples:
         return places
 
     def select(self, split: str | None, subset: Subset | None) -> Ids | None:
-        """Ids of a split and a part of it, ascending; None means all samples."""
-        if split is None and subset is None:
-            return None
-        ids = np.arange(self.num_samples) if split is None else self._split(split)
-        return ids if subset is None else _part(ids, subset, self.num_samples)
-
-    def _split(self, split: str) -> Ids:
-        if split not in self.split_names:
-            known = ", ".join(repr(name) for name in self.split_names) or "none: leave split out"
-            raise ArgumentError(f"there is no split {split!r}", where=self.place, fix=f"splits here: {known}", code=100)
-        return np.flatnonzero(self.splits == self.split_names.index(split))
-
-
-def _part(ids: Ids, subset: Subset, num_samples: int) -> Ids:
-    """A slice counts within the split; a mask and a list speak of ids of the whole."""
-    if isinstance(subset, slice):
-        return np.sort(ids[subset])
-    chosen = np.asarray(subset)
-    if chosen.dtype == bool:
-        if len(chosen) != num_samples:
-            raise ArgumentError(
-                f"the mask has {len(chosen)} entries for {num_samples} samples",
-                where="subset",
-                fix="give one entry for every sample of the index",
-                code=100,
-            )
-        return np.asarray(ids[chosen[ids]])
-    wanted = np.unique(chosen.astype(np.int64))
-    missing = np.setdiff1d(wanted, ids)
-    if len(missing) or len(wanted) != len(chosen):
-        what = f"sample {missing[0]} is not here" if len(missing) else "a sample is listed twice"
-        raise ArgumentError(what, where="subset", fix="list ids of the split, each once", code=100)
-    return wanted
-
-
-def pack_names(names: Sequence[bytes]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint64]]:
-    """Names as one text and where each ends, as the native table wants them."""
-    text = np.frombuffer(b"".join(names), np.uint8)
-    return text, np.cumsum([len(name) for name in names]).astype(np.uint64)
-
-
-def as_folder(path: str | os.PathLike[str]) -> bytes:
-    """A folder as it stands before file names."""
-    return os.path.join(os.fsencode(path), b"")  # noqa: PTH118  # bytes: not every name is UTF-8
+        """Return the ids of a split and a part of it, ascending; None means all samples."""
+        assert self.index is not None, "made up samples have no splits"
+        return self.index.select(split, subset)

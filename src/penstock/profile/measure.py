@@ -16,6 +16,7 @@ import numpy.typing as npt
 from penstock import _native
 from penstock.codecs import decode, inspect
 from penstock.errors import ArgumentError, CodecError
+from penstock.index import ABSENT, ASK, WHOLE, ListedIndex
 from penstock.machine import this_machine
 from penstock.profile.costs import candidates, measure_formats
 from penstock.profile.disk import DiskProbe, check_room, measure_disk, measure_opens
@@ -23,9 +24,9 @@ from penstock.profile.fidelity import measure_fidelities, source_seconds
 from penstock.profile.pipeline import measure_pipeline, measure_scaling
 from penstock.profile.sampling import stratified
 from penstock.profile.values import Dataset, Figure, FormatCosts, Profile
-from penstock.sources import open_source
-from penstock.sources.source import ABSENT, ASK, WHOLE, Samples, Source
-from penstock.storage import read_file, read_range
+from penstock.sources import index_of, open_source
+from penstock.sources.source import Source
+from penstock.storage import file_size, read_file, read_range
 from penstock.transforms import Chain, apply, split
 from penstock.transforms.named import named
 from penstock.types import Integers, OnProgress, no_progress
@@ -72,12 +73,10 @@ def measure(
     folder = _probe_folder(path, options.on)
     check_room(folder, options.disk)
     on_progress("listing", 0, 1)
-    _, samples = source.samples()
-    if len(samples.keys) == 0:
-        raise ArgumentError("the source holds no samples", where=str(path), fix="give a folder with images")
-    sizes = _source_bytes(samples)
-    rows = choose_rows(samples, options.sample, sizes)
-    fields = [list(_read_fields(source, samples, int(row))) for row in rows]
+    index = index_of(source)
+    sizes = _source_bytes(index)
+    rows = choose_rows(index, options.sample, sizes)
+    fields = [list(_read_fields(source, index, int(row))) for row in rows]
     codecs = Counter(codec for data, *_ in fields if (codec := _codec(data)))
     own = codecs.most_common(1)[0][0] if codecs else "png"
     chain = split(named(options.transform))
@@ -88,7 +87,7 @@ def measure(
         budget_seconds=options.budget_seconds,
         on_progress=on_progress,
     )
-    damaged = {str(samples.keys[int(rows[number])]): error for number, error in measured.damaged.items()}
+    damaged = {str(index.column("key")[int(rows[number])]): error for number, error in measured.damaged.items()}
     if not measured.images:
         name, error = next(iter(damaged.items()))
         raise error.within(name)
@@ -105,14 +104,16 @@ def measure(
         cores=machine.cores,
         memory_bytes=machine.memory.available_bytes,
         scaling=measure_scaling(measured.stored[own], own, chain, machine.cores, folder, seconds=seconds),
-        disk=replace(disk, file_seconds=measure_opens(list(samples.files)[:500])),
+        disk=replace(
+            disk, file_seconds=measure_opens([index.files[number] for number in range(min(500, len(index.files)))])
+        ),
         dataset=Dataset(
-            num_samples=len(samples.keys),
+            num_samples=len(index),
             source_bytes=int(sizes.sum()),
-            num_labels=_num_labels(samples),
+            num_labels=_num_labels(index),
             source_format=own,
             codecs={name: count / codecs.total() for name, count in sorted(codecs.items())},
-            mean_pixels=_mean_pixels(samples, choose_rows(samples, MANY, sizes)),
+            mean_pixels=_mean_pixels(index, choose_rows(index, MANY, sizes)),
         ),
         images=measured.images,
         formats=formats,
@@ -126,9 +127,9 @@ def measure(
     )
 
 
-def choose_rows(samples: Samples, count: int, source_bytes: Integers | None = None) -> Integers:
+def choose_rows(index: ListedIndex, count: int, source_bytes: Integers | None = None) -> Integers:
     """The samples that a profile measures, in the order in which it does; asks the files where bytes are not given."""
-    return stratified(_labels(samples), _source_bytes(samples) if source_bytes is None else source_bytes, count)
+    return stratified(_labels(index), _source_bytes(index) if source_bytes is None else source_bytes, count)
 
 
 def _fidelities(images: list[bytes], own: FormatCosts, chain: Chain, on_progress: OnProgress) -> dict[int, FormatCosts]:
@@ -140,35 +141,35 @@ def _fidelities(images: list[bytes], own: FormatCosts, chain: Chain, on_progress
     return {scans: replace(costs, decode_seconds=costs.decode_seconds * factor) for scans, costs in found.items()}
 
 
-def _labels(samples: Samples) -> npt.NDArray[np.int64] | None:
-    if "label" not in samples.columns:
+def _labels(index: ListedIndex) -> npt.NDArray[np.int64] | None:
+    if "label" not in index.table.column_names:
         return None
-    return np.unique(np.asarray(samples.columns["label"]).astype(str), return_inverse=True)[1].astype(np.int64)
+    return np.unique(np.asarray(index.column("label")).astype(str), return_inverse=True)[1].astype(np.int64)
 
 
-def _num_labels(samples: Samples) -> int:
-    labels = _labels(samples)
+def _num_labels(index: ListedIndex) -> int:
+    labels = _labels(index)
     return 0 if labels is None else int(labels.max()) + 1
 
 
-def _source_bytes(samples: Samples) -> Integers:
+def _source_bytes(index: ListedIndex) -> Integers:
     """Bytes of all image fields of each sample; a whole file's are asked of the file system."""
-    total = np.zeros(len(samples.keys), np.int64)
-    for places in samples.places.values():
+    total = np.zeros(index.num_samples, np.int64)
+    for places in map(index.locations, index.roles):
         length = places.length.astype(np.int64).copy()
         for row in np.flatnonzero((length == WHOLE) & (places.file >= 0)):
-            length[row] = Path(os.fsdecode(samples.files[places.file[row]])).stat().st_size
+            length[row] = file_size(index.files.path(int(places.file[row])))
         total += np.where(places.file == ABSENT, 0, np.maximum(length, 0))
     return total
 
 
-def _mean_pixels(samples: Samples, rows: Integers) -> float:
+def _mean_pixels(index: ListedIndex, rows: Integers) -> float:
     """Of these images, by their headers; 0 if they are in no file, or not all of them can be read."""
-    places = samples.places["image"]
+    places = index.locations("image")
     file, offset, length = (column[rows] for column in (places.file, places.offset, places.length))
     if (file < 0).any():
         return 0.0
-    files, pool = _native.SourceFiles(list(samples.files)), _native.ThreadPool(0)  # both must outlive the job
+    files, pool = _native.SourceFiles(list(index.files)), _native.ThreadPool(0)  # both must outlive the job
     looked = _native.inspect_sources(
         pool, files, (file.astype(np.int32), offset.astype(np.int64), length.astype(np.int64))
     )
@@ -187,15 +188,15 @@ def _codec(data: bytes) -> str:
         return ""
 
 
-def _read_fields(source: Source, samples: Samples, row: int) -> Iterator[bytes]:
+def _read_fields(source: Source, index: ListedIndex, row: int) -> Iterator[bytes]:
     """The image of a sample, then its further image fields."""
-    for name in ("image", *(name for name in samples.places if name != "image")):
-        places = samples.places[name]
+    for name in index.roles:
+        places = index.locations(name)
         file, offset, length = int(places.file[row]), int(places.offset[row]), int(places.length[row])
         if file == ASK:
-            yield next(iter(source.read(name, np.array([row], np.int64))))
+            yield next(iter(source.read(name, index.rows[row : row + 1])))
         elif file != ABSENT:
-            path = os.fsdecode(samples.files[file])
+            path = index.files.path(file)
             yield read_file(path) if length == WHOLE else read_range(path, offset, length)
 
 

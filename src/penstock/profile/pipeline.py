@@ -20,10 +20,11 @@ import numpy as np
 
 from penstock import _native
 from penstock.codecs import parse_format
+from penstock.index.file_names import as_folder, pack_names
 from penstock.load.delivery import Delivery, EpochPart, Progress
 from penstock.load.failures import FailureLog
 from penstock.load.loader_options import ErrorPolicy
-from penstock.load.samples import Samples, as_folder, pack_names
+from penstock.load.samples import Samples
 from penstock.order import Batches, Order
 from penstock.profile.values import Figure
 from penstock.storage import write_file

@@ -12,10 +12,10 @@ import numpy.typing as npt
 from penstock import _native
 from penstock.codecs.contract import DEFAULT_MAX_PIXELS
 from penstock.errors import StorageError
+from penstock.index import Field, StoredColumns
 from penstock.records.consistency import contradictions
 from penstock.records.dataset import Dataset
-from penstock.records.index import Locations
-from penstock.records.manifest import FILE_NAME, Field, FileEntry, checksum_text
+from penstock.records.manifest import FILE_NAME, FileEntry, checksum_text
 from penstock.records.problem import Problem
 from penstock.records.shard import HEADER, first_in_padding, header_problem, number_of
 from penstock.storage import file_checksum, list_tree, read_file, read_range
@@ -126,7 +126,7 @@ class _Checker:
         own = header_problem(header, self.dataset.manifest.identity, number_of(entry.file))
         return own or ("" if checksum_text(crc) == entry.checksum else "it does not match its checksum")
 
-    def check_extents(self, locations: dict[str, Locations]) -> list[Problem]:
+    def check_extents(self, locations: dict[str, StoredColumns]) -> list[Problem]:
         """That no two images overlap."""
         shard, begin, end = _extents(locations)
         order = np.lexsort((begin, shard))
@@ -138,16 +138,16 @@ class _Checker:
             for place in overlap
         ]
 
-    def ids_to_check(self, found: Locations, damaged: set[str], *, quick: bool) -> Array:
+    def ids_to_check(self, found: StoredColumns, damaged: set[str], *, quick: bool) -> Array:
         """Samples in the order of their bytes; a quick check looks only into shards that failed."""
-        wanted = found.shard >= 0
+        wanted = found.file >= 0
         if quick:
             failed = np.array([file in damaged for file in found.shard_files], bool)
-            wanted &= np.append(failed, False)[found.shard]
+            wanted &= np.append(failed, False)[found.file]
         ids = np.flatnonzero(wanted)
-        return ids[np.lexsort((found.offset[ids], found.shard[ids]))]
+        return ids[np.lexsort((found.offset[ids], found.file[ids]))]
 
-    def check_images(self, field: Field, found: Locations, ids: Array, *, decode: bool) -> list[Problem]:
+    def check_images(self, field: Field, found: StoredColumns, ids: Array, *, decode: bool) -> list[Problem]:
         """Records against checksums, and pixels against hashes."""
         if len(ids) == 0:
             return []
@@ -156,7 +156,7 @@ class _Checker:
             self.pool,
             self.files,
             (
-                (found.shard[ids], found.offset[ids], found.length[ids]),
+                (found.file[ids], found.offset[ids], found.length[ids]),
                 (found.metadata_length[ids], found.checksum[ids]),
                 (found.width[ids], found.height[ids], found.channels[ids], found.bits[ids]),
                 hashes,
@@ -170,7 +170,7 @@ class _Checker:
         keys = self.dataset.column("key")
         return [
             Problem(
-                found.shard_files[found.shard[ids[place]]],
+                found.shard_files[found.file[ids[place]]],
                 f"{field.name}: {what}",
                 key=keys[int(ids[place])].as_py(),
                 byte=int(found.offset[ids[place]]),
@@ -178,7 +178,7 @@ class _Checker:
             for place, what in checking.findings.items()
         ]
 
-    def name_rest(self, problems: list[Problem], locations: dict[str, Locations]) -> list[Problem]:
+    def name_rest(self, problems: list[Problem], locations: dict[str, StoredColumns]) -> list[Problem]:
         """Where a shard fails and none of its records does, the byte between them."""
         named = []
         for problem in problems:
@@ -189,7 +189,7 @@ class _Checker:
                 named.append(self._in_padding(problem, locations))
         return named
 
-    def _in_padding(self, problem: Problem, locations: dict[str, Locations]) -> Problem:
+    def _in_padding(self, problem: Problem, locations: dict[str, StoredColumns]) -> Problem:
         files = [shard.file for shard in self.dataset.manifest.shards]
         shard, begin, end = _extents(locations)
         own = np.flatnonzero(shard == files.index(problem.file))
@@ -210,7 +210,7 @@ class _Checker:
         job.finish()
 
 
-def _pieces(found: Locations, ids: Array) -> tuple[Array, Array]:
+def _pieces(found: StoredColumns, ids: Array) -> tuple[Array, Array]:
     """How many pieces each of these images has, and where they are."""
     if found.segments is None:
         return np.zeros(len(ids), np.int64), np.empty(0, np.int64)
@@ -218,20 +218,20 @@ def _pieces(found: Locations, ids: Array) -> tuple[Array, Array]:
     return np.diff(found.segments.begin)[ids], np.concatenate([np.empty(0, np.int64), *pieces])
 
 
-def _extents(locations: dict[str, Locations]) -> tuple[Array, Array, Array]:
+def _extents(locations: dict[str, StoredColumns]) -> tuple[Array, Array, Array]:
     """Shard, first byte and end of every piece of every image."""
     shards, begins, ends = [], [], []
     for found in locations.values():
-        whole = found.shard >= 0
+        whole = found.file >= 0
         if found.segments is not None:
             in_pieces = np.diff(found.segments.begin) > 0
             whole &= ~in_pieces
-            shards.append(found.shard[found.segments.image].astype(np.int64))
+            shards.append(found.file[found.segments.image].astype(np.int64))
             begins.append(found.segments.offset)
             ends.append(found.segments.offset + found.segments.length)
             last = found.segments.begin[1:][in_pieces] - 1
             ends[-1][last] += found.metadata_length[in_pieces]
-        shards.append(found.shard[whole].astype(np.int64))
+        shards.append(found.file[whole].astype(np.int64))
         begins.append(found.offset[whole])
         ends.append((found.offset + found.length + found.metadata_length)[whole])
     return np.concatenate(shards), np.concatenate(begins), np.concatenate(ends)

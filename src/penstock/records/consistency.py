@@ -15,19 +15,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from penstock.records.index import Locations
-from penstock.records.manifest import FILE_NAME, INDEX_NAME, Field, FormatCount, Manifest, lanes_for
+from penstock.records.manifest import FILE_NAME, INDEX_NAME, FormatCount, Manifest, lanes_for
 from penstock.records.problem import Problem
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from penstock.records.dataset import Dataset
+    from penstock.index import Field, StoredColumns
+from penstock.records.dataset import Dataset
 
 SHARE_ERROR = 1e-9
 
 
-def contradictions(dataset: Dataset, locations: Mapping[str, Locations]) -> list[Problem]:
+def contradictions(dataset: Dataset, locations: Mapping[str, StoredColumns]) -> list[Problem]:
     """Everything that manifest and index tell differently."""
     manifest = dataset.manifest
     keys = dataset.column("key")
@@ -98,7 +98,7 @@ def _of_labels(dataset: Dataset) -> Iterator[Problem]:
             yield Problem(INDEX_NAME, f"values of '{field.name}' from {told}")
 
 
-def _of_formats(dataset: Dataset, image: Locations) -> Iterator[Problem]:
+def _of_formats(dataset: Dataset, image: StoredColumns) -> Iterator[Problem]:
     manifest = dataset.manifest
     kept = _flags(dataset.column("image.kept"))
     found = {name: image.format == number for number, name in enumerate(image.formats)}
@@ -111,16 +111,16 @@ def _of_formats(dataset: Dataset, image: Locations) -> Iterator[Problem]:
             yield Problem(FILE_NAME, f"what it counts of format '{name}' is not what the index has: {counts}")
 
 
-def _differs(told: FormatCount, rows: npt.NDArray[np.bool_], image: Locations, kept: npt.NDArray[np.bool_]) -> bool:
+def _differs(told: FormatCount, rows: npt.NDArray[np.bool_], image: StoredColumns, kept: npt.NDArray[np.bool_]) -> bool:
     samples = int(rows.sum())
     counts = (samples, int(image.length[rows].sum()), int((kept & rows).sum()), samples)
     claimed = (told.samples, told.bytes, told.kept, told.kept + told.transcoded + told.encoded)
     return counts != claimed or abs(told.share - samples / len(rows)) > SHARE_ERROR
 
 
-def _of_shards(manifest: Manifest, image: Locations) -> Iterator[Problem]:
-    records = np.bincount(image.shard, minlength=len(manifest.shards))
-    pairs = np.unique(image.shard.astype(np.int64) * len(image.formats) + image.format)
+def _of_shards(manifest: Manifest, image: StoredColumns) -> Iterator[Problem]:
+    records = np.bincount(image.file, minlength=len(manifest.shards))
+    pairs = np.unique(image.file.astype(np.int64) * len(image.formats) + image.format)
     formats: dict[int, list[str]] = {}
     for shard_number, code in zip(*(part.tolist() for part in np.divmod(pairs, len(image.formats))), strict=True):
         formats.setdefault(shard_number, []).append(image.formats[code])
@@ -151,14 +151,14 @@ def _of_skipped(manifest: Manifest, keys: pa.Array) -> Iterator[Problem]:
         )
 
 
-def _of_origins(dataset: Dataset, field: Field, found: Locations) -> Iterator[Problem]:
+def _of_origins(dataset: Dataset, field: Field, found: StoredColumns) -> Iterator[Problem]:
     """Bytes that were kept need no hash of the source's pixels and have their metadata inside."""
     kept = _flags(dataset.column(f"{field.name}.kept"))
     hashed = dataset.column(f"{field.name}.pixels").is_valid().to_numpy(zero_copy_only=False)
     for wrong, what in (
         (kept & hashed, "is marked as kept, but has a hash of other pixels"),
         (kept & (found.metadata_length > 0), "is marked as kept, but has metadata beside it"),
-        (kept & (found.shard < 0), "is marked as kept, but is not there"),
+        (kept & (found.file < 0), "is marked as kept, but is not there"),
     ):
         rows = np.flatnonzero(wrong)
         if len(rows):

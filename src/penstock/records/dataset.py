@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,16 +15,19 @@ from penstock import _native
 from penstock.codecs import DecodeOptions, parse_format
 from penstock.codecs.table import find
 from penstock.errors import ArgumentError, DatasetError, PenstockError, StorageError
+from penstock.index import Field, FileNames, SampleIndex, StoredColumns
+from penstock.index.fields import LOADED_ROLES
 from penstock.records.fidelity import check_fidelity, pieces_for, stored_scans
-from penstock.records.index import Index, Locations
-from penstock.records.manifest import FILE_NAME, MAX_BYTES, Field, Manifest, read_manifest
+from penstock.records.index import Index
+from penstock.records.manifest import FILE_NAME, MAX_BYTES, Manifest, read_manifest
 from penstock.storage import read_file, read_range
 from penstock.types import Pixels
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Ids = npt.NDArray[np.int64]
+UNFINISHED = ".build"
+"""Folder of a build that has not ended."""
 
 
 def open_dataset(path: str | os.PathLike[str]) -> Dataset:
@@ -44,22 +47,30 @@ def open_dataset(path: str | os.PathLike[str]) -> Dataset:
     return Dataset(path)
 
 
-class Dataset:
-    """Samples by position: a map-style dataset for torch, and columns for everything else.
+class Dataset(SampleIndex):
+    """The samples of a dataset that `penstock build` wrote.
 
-    Copies are cheap: splits, subsets and views by format share the opened index. It can be pickled (as its path and
-    selection) and used after a fork: no file stays open.
+    Everything that `SampleIndex` has, and the manifest, the formats of images and their checksums. It is pickled as its
+    path and selection.
     """
+
+    kind = "dataset"
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        self._ids: Ids | None = None
+        self.place = str(self.path)
+        self.left_out = {}
         self._opened = _Opened(self.path)
 
     @property
     def manifest(self) -> Manifest:
-        """What the dataset holds, the selection left aside."""
+        """The manifest; it describes all samples, whatever is selected."""
         return self._opened.manifest
+
+    @property
+    def num_samples(self) -> int:
+        """The number of all samples."""
+        return self.manifest.num_samples
 
     @property
     def fields(self) -> tuple[Field, ...]:
@@ -76,10 +87,10 @@ class Dataset:
         """Names for `split`."""
         return tuple(self.manifest.splits)
 
-    @property
-    def classes(self) -> tuple[str, ...] | None:
-        """Names of the labels, if there are any."""
-        return next((field.classes for field in self.fields if field.name == "label"), None)
+    @cached_property
+    def files(self) -> FileNames:
+        """The shards."""
+        return FileNames.of([shard.file for shard in self.manifest.shards], root=self.path)
 
     @property
     def fingerprint(self) -> str:
@@ -87,112 +98,53 @@ class Dataset:
         return f"{self.manifest.identity}-{self.manifest.index.checksum.removeprefix('crc32c:')}"
 
     @property
-    def ids(self) -> Ids:
-        """The id of the sample at each position."""
-        return np.arange(self.manifest.num_samples) if self._ids is None else self._ids
-
-    @property
     def columns(self) -> pa.Table:
         """The index of the selected samples, as an Arrow table. For one column use `column`."""
         table = self._opened.index.table()
         return table if self._ids is None else table.take(self._ids)
 
-    def column(self, name: str) -> pa.Array:
-        """One column of the index for the selected samples."""
-        column = self._opened.column(name)
-        return column if self._ids is None else column.take(self._ids)
+    @cached_property
+    def sizes(self) -> npt.NDArray[np.int64]:
+        """Encoded bytes of each sample as it is read: its record, or its images where those lie in pieces."""
+        return record_sizes([self.locations(field.name) for field in self.image_fields if field.role in LOADED_ROLES])
 
-    def locations(self, field: str = "image") -> Locations:
-        """Where the bytes of an image field lie: arrays by id, for all samples whatever is selected."""
+    def locations(self, field: str = "image") -> StoredColumns:
+        """Return where the bytes of an image field lie: arrays by id, for all samples whatever is selected."""
         return self._opened.locations(field)
 
     def shard_paths(self) -> list[Path]:
-        """Paths of the shards, in the order of `Locations.shard_files`."""
+        """Return the paths of the shards, in the order of `files`."""
         return [self.path / shard.file for shard in self.manifest.shards]
 
-    def split(self, name: str) -> Dataset:
-        """The samples of a split."""
-        import pyarrow.compute as pc
-
-        if name not in self.manifest.splits:
-            known = ", ".join(self.splits) or "none"
-            raise ArgumentError(f"there is no split '{name}'", where=str(self.path), fix=f"choose of: {known}")
-        return self._where(pc.equal(self._opened.column("split"), name).fill_null(False))
-
     def with_format(self, format: str) -> Dataset:
-        """The samples whose image is in this format."""
+        """Select the samples whose image is in this format."""
         wanted = str(parse_format(format))
         if wanted not in self.formats:
             raise ArgumentError(
                 f"no image is in format '{wanted}'", where=str(self.path), fix=f"choose of: {', '.join(self.formats)}"
             )
-        return self._select(np.flatnonzero(self.locations().format == self.formats.index(wanted)))
-
-    def subset(self, ids: Sequence[int] | Ids) -> Dataset:
-        """The samples of these ids, in this order; ids may repeat, and must be in the selection."""
-        chosen = np.asarray(ids, np.int64).reshape(-1)
-        allowed = np.zeros(self.manifest.num_samples, bool)
-        allowed[self.ids] = True
-        wrong = (chosen < 0) | (chosen >= self.manifest.num_samples)
-        wrong |= ~allowed[np.where(wrong, 0, chosen)]
-        if wrong.any():
-            raise ArgumentError(
-                f"sample {int(chosen[np.argmax(wrong)])} is not here", where=str(self.path), fix="choose from `ids`"
-            )
-        return self._copy(chosen)
-
-    def read(self, position: int, field: str = "image", *, fidelity: int | None = None) -> bytes:
-        """The stored bytes of an image, checked against their checksum; b"" if the sample has none.
-
-        Of an image in a format that stores several (`pjpeg`), `fidelity` is the number of scans, rounded up to the next
-        that is stored; None is all of them. Codec `pjpeg` decodes what has fewer.
-        """
-        return self._opened.read(self._id_at(position), field, check_fidelity(fidelity))
-
-    def __len__(self) -> int:
-        return self.manifest.num_samples if self._ids is None else len(self._ids)
-
-    def __getitem__(self, position: int) -> dict[str, Any]:
-        """The sample at a position: `id`, `key`, `split`, its columns, and its images decoded."""
-        return self._opened.sample(self._id_at(position))
-
-    def __getitems__(self, positions: Sequence[int]) -> list[dict[str, Any]]:
-        """Several samples; torch's DataLoader asks for batches with it."""
-        return [self[position] for position in positions]
-
-    def __iter__(self) -> Iterator[dict[str, Any]]:
-        return (self[position] for position in range(len(self)))
-
-    def __repr__(self) -> str:
-        return f"<Dataset '{self.path}': {len(self)} samples, {', '.join(self.formats)}>"
+        return self._narrowed(np.flatnonzero(self.locations().format == self.formats.index(wanted)))
 
     def __getstate__(self) -> dict[str, object]:
         return {"path": self.path, "ids": self._ids}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.path = state["path"]
+        Dataset.__init__(self, state["path"])
         self._ids = state["ids"]
-        self._opened = _Opened(self.path)
 
-    def _id_at(self, position: int) -> int:
-        count = len(self)
-        if not -count <= position < count:
-            raise IndexError(f"position {position} of {count} samples")
-        position %= count
-        return position if self._ids is None else int(self._ids[position])
+    def __copy__(self) -> Dataset:
+        other = object.__new__(Dataset)
+        other.__dict__.update(self.__dict__)
+        return other
 
-    def _where(self, mask: pa.Array) -> Dataset:
-        return self._select(np.flatnonzero(mask.to_numpy(zero_copy_only=False)))
+    def _column(self, name: str) -> pa.Array:
+        return self._opened.column(name)
 
-    def _select(self, ids: Ids) -> Dataset:
-        return self._copy(ids if self._ids is None else self._ids[np.isin(self._ids, ids)])
+    def _read(self, sample_id: int, field: str, fidelity: int | None) -> bytes:
+        return self._opened.read(sample_id, field, check_fidelity(fidelity))
 
-    def _copy(self, ids: Ids) -> Dataset:
-        copy = object.__new__(Dataset)
-        copy.path = self.path
-        copy._ids = ids
-        copy._opened = self._opened
-        return copy
+    def _decode(self, sample_id: int, field: Field) -> Pixels | None:
+        return self._opened.decode(sample_id, field)
 
 
 class _Opened:
@@ -206,7 +158,7 @@ class _Opened:
         except StorageError as error:
             raise _no_dataset(path, error) from error
         self._columns: dict[str, pa.Array] = {}
-        self._locations: dict[str, Locations] = {}
+        self._locations: dict[str, StoredColumns] = {}
 
     @cached_property
     def index(self) -> Index:
@@ -230,7 +182,7 @@ class _Opened:
             self._columns[name] = self.index.column(name)
         return self._columns[name]
 
-    def locations(self, field: str) -> Locations:
+    def locations(self, field: str) -> StoredColumns:
         if field not in self._locations:
             known = {entry.name: entry for entry in self.manifest.image_fields}
             if field not in known:
@@ -242,7 +194,7 @@ class _Opened:
 
     def read(self, sample_id: int, field: str, fidelity: int | None = None) -> bytes:
         found = self.locations(field)
-        shard = int(found.shard[sample_id])
+        shard = int(found.file[sample_id])
         if shard < 0:
             return b""
         place = self.path / found.shard_files[shard]
@@ -270,24 +222,23 @@ class _Opened:
         try:
             return codec.decode(data, DecodeOptions(palette=palette))
         except PenstockError as error:
-            place = f"{field.name} of sample {sample_id} in {self.path / found.shard_files[found.shard[sample_id]]}"
+            place = f"{field.name} of sample {sample_id} in {self.path / found.shard_files[found.file[sample_id]]}"
             raise error.within(place) from error
 
-    def sample(self, sample_id: int) -> dict[str, Any]:
-        sample: dict[str, Any] = {"id": sample_id, "key": self.column("key")[sample_id].as_py()}
-        if self.manifest.splits:
-            sample["split"] = self.column("split")[sample_id].as_py()
-        for field in self.manifest.fields:
-            if not field.is_image:
-                sample[field.name] = self.column(field.name)[sample_id].as_py()
-            elif field.role == "source":
-                sample[field.name] = self.read(sample_id, field.name)
-            else:
-                sample[field.name] = self.decode(sample_id, field)
-        return sample
+
+def record_sizes(locations: Sequence[StoredColumns]) -> npt.NDArray[np.int64]:
+    """Return the bytes of each sample's record, which holds the images of these fields side by side."""
+    if locations[0].segments is not None:
+        return np.asarray(np.sum([found.length for found in locations], axis=0, dtype=np.int64))
+    image = locations[0]
+    begin, end = image.offset, image.offset + image.length
+    for found in locations[1:]:
+        begin = np.where(found.is_absent, begin, np.minimum(begin, found.offset))
+        end = np.where(found.is_absent, end, np.maximum(end, found.offset + found.length))
+    return np.asarray(end - begin)
 
 
-def _pieces(found: Locations, sample_id: int, fidelity: int | None) -> list[tuple[int, int, int]]:
+def _pieces(found: StoredColumns, sample_id: int, fidelity: int | None) -> list[tuple[int, int, int]]:
     """Offset, length and checksum of the pieces that a fidelity takes."""
     segments = found.segments
     if segments is None or segments.begin[sample_id] == segments.begin[sample_id + 1]:
@@ -299,7 +250,7 @@ def _pieces(found: Locations, sample_id: int, fidelity: int | None) -> list[tupl
 
 
 def _no_dataset(path: Path, error: StorageError) -> DatasetError:
-    if (path / ".build").is_dir():
+    if (path / UNFINISHED).is_dir():
         return DatasetError(
             "the dataset is not finished: its build was interrupted",
             where=str(path),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -12,8 +11,9 @@ import numpy.typing as npt
 
 from penstock import _native
 from penstock.errors import DatasetError
+from penstock.index import Field, Segments, StoredColumns
 from penstock.records.fidelity import stored_scans
-from penstock.records.manifest import Field, Manifest, checksum_text
+from penstock.records.manifest import Manifest, checksum_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -51,63 +51,6 @@ MOST_UNPACKED, LEAST_UNPACKED = 1000, 1 << 26
 
 HEADER_BYTES = 64
 """Of a shard: no record begins before."""
-
-
-@dataclass(frozen=True)
-class Locations:
-    """Where the bytes of one image field lie, as arrays by id, and what they decode to.
-
-    `format` and `shard` are indices into `formats` and `shard_files`; both are -1 where a sample has no such image, and
-    every number is 0 there.
-    """
-
-    formats: tuple[str, ...]
-    shard_files: tuple[str, ...]
-    """Relative to the dataset's folder."""
-    shard_bytes: npt.NDArray[np.int64]
-    format: npt.NDArray[np.int32]
-    shard: npt.NDArray[np.int32]
-    offset: npt.NDArray[np.int64]
-    length: npt.NDArray[np.int64]
-    width: npt.NDArray[np.int32]
-    height: npt.NDArray[np.int32]
-    channels: npt.NDArray[np.uint8]
-    bits: npt.NDArray[np.uint8]
-    orientation: npt.NDArray[np.uint8]
-    checksum: npt.NDArray[np.uint32]
-    metadata_length: npt.NDArray[np.int32]
-    segments: Segments | None
-    """None if every image is in one piece."""
-
-    def __len__(self) -> int:
-        return len(self.offset)
-
-    def metadata_offset(self, sample_id: int) -> int:
-        """Where an image's metadata begins: directly behind its bytes, or its last piece."""
-        pieces = None if self.segments is None else self.segments.pieces(sample_id)
-        if pieces is None or len(pieces) == 0:
-            return int(self.offset[sample_id] + self.length[sample_id])
-        return int(pieces[-2] + pieces[-1])
-
-
-@dataclass(frozen=True)
-class Segments:
-    """Pieces of images that are stored interleaved: image i has pieces `begin[i]` to `begin[i + 1]`; none if whole."""
-
-    begin: npt.NDArray[np.int64]
-    offset: npt.NDArray[np.int64]
-    length: npt.NDArray[np.int64]
-    checksum: npt.NDArray[np.uint32]
-
-    def pieces(self, sample_id: int) -> npt.NDArray[np.int64]:
-        """Offset, length, offset, length… of one image."""
-        own = slice(int(self.begin[sample_id]), int(self.begin[sample_id + 1]))
-        return np.stack([self.offset[own], self.length[own]], axis=1).reshape(-1)
-
-    @property
-    def image(self) -> npt.NDArray[np.int64]:
-        """The image of each piece."""
-        return np.repeat(np.arange(len(self.begin) - 1), np.diff(self.begin))
 
 
 class Index:
@@ -159,7 +102,7 @@ class Index:
             _refuse(f"column '{name}' has rows without a value", self._where)
         return found
 
-    def locations(self, field: Field) -> Locations:
+    def locations(self, field: Field) -> StoredColumns:
         """Where the images of a field are; every value checked against the shards."""
         wanted = [f"{field.name}.{name}" for name in ("format", "shard", *NUMBERS, "segments", "segment_checksums")]
         if wanted[-1] not in self.schema.names:
@@ -169,12 +112,12 @@ class Index:
         shards = self._manifest.shards
         files = tuple(shard.file for shard in shards)
         numbers = {name: numbers_of(columns[name], dtype) for name, dtype in NUMBERS.items()}
-        found = Locations(
+        found = StoredColumns(
             formats=field.formats,
             shard_files=files,
             shard_bytes=np.array([shard.bytes for shard in shards], np.int64),
             format=self._codes(columns["format"], field.formats, f"{field.name}.format"),
-            shard=self._codes(columns["shard"], files, f"{field.name}.shard"),
+            file=self._codes(columns["shard"], files, f"{field.name}.shard"),
             segments=self._segments(columns["segments"], columns.get("segment_checksums"), field),
             **numbers,
         )
@@ -221,17 +164,17 @@ class Index:
         flat = numbers_of(column.flatten(), np.int64)
         return Segments(begin // 2, flat[0::2], flat[1::2], numbers_of(checksums.flatten(), np.uint32))
 
-    def _check_pieces(self, found: Locations, segments: Segments) -> npt.NDArray[np.bool_]:
+    def _check_pieces(self, found: StoredColumns, segments: Segments) -> npt.NDArray[np.bool_]:
         """Images whose pieces do not lie inside their shard, or do not add up."""
         image = segments.image
-        limits = np.append(found.shard_bytes, 0)[found.shard][image]
+        limits = np.append(found.shard_bytes, 0)[found.file][image]
         outside = (segments.offset < HEADER_BYTES) | (segments.offset > limits) | (segments.length < 0)
         outside |= segments.length > limits - segments.offset
         wrong = np.zeros(len(found), bool)
         np.logical_or.at(wrong, image, outside)
         last = segments.begin[1:] - 1
         ends = np.where(wrong, 0, segments.offset[last] + segments.length[last])
-        wrong |= found.metadata_length > np.append(found.shard_bytes, 0)[found.shard] - ends
+        wrong |= found.metadata_length > np.append(found.shard_bytes, 0)[found.file] - ends
         total = np.zeros(len(found), np.int64)
         np.add.at(total, image, np.where(outside, 0, segments.length))
         first = np.minimum(segments.begin[:-1], len(image) - 1)
@@ -244,14 +187,14 @@ class Index:
         wrong &= counts > 0
         return wrong
 
-    def _check(self, found: Locations, field: Field) -> None:
+    def _check(self, found: StoredColumns, field: Field) -> None:
         """That all bytes lie inside their shards, behind the header."""
-        present = found.shard >= 0
+        present = found.file >= 0
         if not np.array_equal(present, found.format >= 0):
             self._refuse_row(field, present != (found.format >= 0), "has a shard without a format, or the reverse")
         if field.name == "image" and not present.all():
             self._refuse_row(field, ~present, "has no image")
-        limits = np.append(found.shard_bytes, 0)[found.shard]
+        limits = np.append(found.shard_bytes, 0)[found.file]
         empty = (found.length < 1) & present
         if empty.any():
             self._refuse_row(field, empty, "has no bytes")

@@ -11,38 +11,19 @@ from typing import NoReturn
 from penstock import _native
 from penstock.documents import Document, read_document
 from penstock.errors import DatasetError
+from penstock.index.fields import IMAGE_ROLES, Field
 
 KIND = "penstock dataset"
 VERSION = 1
 FILE_NAME = "manifest.json"
 INDEX_NAME = "index.parquet"
 SHARD_NAME = re.compile(r"shards/[A-Za-z0-9][A-Za-z0-9._+-]*\.shard")
-IMAGE_ROLES = ("image", "mask", "depth", "source")
 MAX_BYTES = 2**28
 MAX_FORMAT = 500  # characters of a format's text
 
 _TAIL = re.compile(rb',\n  "checksum": "crc32c:([0-9a-f]{8})"\n\}\n')
 _TAIL_BYTES = len(b',\n  "checksum": "crc32c:01234567"\n}\n')
 _LANES = (960, 480, 240, 120, 48, 24, 8, 4, 2, 1)
-
-
-@dataclass(frozen=True, slots=True)
-class Field:
-    """A field of every sample: an image field, which has formats, or a column, which has a type."""
-
-    name: str
-    role: str
-    formats: tuple[str, ...] = ()
-    """Of an image field, in the order of the records' formats."""
-    type: str = ""
-    """Arrow's name of a column's type."""
-    classes: tuple[str, ...] | None = None
-    """Names that an integer column counts."""
-
-    @property
-    def is_image(self) -> bool:
-        """Whether it is stored in shards."""
-        return self.role in IMAGE_ROLES
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,106 +1,18 @@
 """Where samples can come from: one small file each, behind the contract of `penstock.sources.source`."""
 
-from __future__ import annotations
+from penstock.sources.kinds import LOOKED_FOR, SOURCES, open_source, recognise
+from penstock.sources.opening import index_of, open_index
+from penstock.sources.probe import check_exists
+from penstock.sources.source import FilesOnly, Source
 
-import difflib
-import os
-from pathlib import Path
-from typing import Protocol
-
-from penstock.errors import ArgumentError
-from penstock.sources.cityscapes import Cityscapes
-from penstock.sources.dataset import DatasetSource
-from penstock.sources.folder import ImageFolder
-from penstock.sources.manifest import Manifest
-from penstock.sources.masks import ImagesAndMasks
-from penstock.sources.parquet import ParquetImages
-from penstock.sources.pcr import PcrRecords
-from penstock.sources.probe import Probe, check_exists, probe
-from penstock.sources.source import Source
-from penstock.sources.unsupported import refuse_unsupported
-from penstock.sources.webdataset import WebDataset
-
-__all__ = ["LOOKED_FOR", "SOURCES", "check_exists", "open_source", "recognise"]
-
-
-class SourceKind(Protocol):
-    """A class of sources: what the table below holds."""
-
-    kind: str
-
-    def detects(self, probe: Probe) -> bool:
-        """Whether this is such a source, by a few names."""
-
-    def __call__(self, path: Path) -> Source:
-        """The source at this path."""
-
-
-SOURCES: tuple[SourceKind, ...] = (
-    DatasetSource,
-    Cityscapes,
-    Manifest,
-    WebDataset,
-    ParquetImages,
-    PcrRecords,
-    ImagesAndMasks,
-    ImageFolder,
-)
-"""In the order in which they are asked: the more special first."""
-
-LOOKED_FOR = {
-    "dataset": "a folder with manifest.json and index.parquet",
-    "cityscapes": "a folder 'leftImg8bit'",
-    "manifest": "a .csv, .tsv or .jsonl file, or manifest.jsonl, metadata.csv… in a folder",
-    "webdataset": ".tar files",
-    "parquet": ".parquet files",
-    "pcr": "PCR_index.pb and .pcr files",
-    "masks": "folders 'images' and 'masks' (or 'annotations', 'depth')",
-    "folder": "a folder of images",
-}
-
-
-SAY_SO_THEMSELVES = ("dataset", "manifest")
-"""Kinds that may stand beside annotations of any layout: files that somebody wrote for a tool like this."""
-
-
-def recognise(place: Path, kind: str = "") -> SourceKind | None:
-    """The kind named, else the first that recognises the path; None if none does.
-
-    Layouts that are known and cannot be read (COCO, Pascal VOC, YOLO) are refused by name, unless a kind is given.
-    """
-    seen = probe(place)
-    if kind:
-        return next((candidate for candidate in SOURCES if candidate.kind == kind), None)
-    found = next((candidate for candidate in SOURCES if candidate.detects(seen)), None)
-    if found is None or found.kind not in SAY_SO_THEMSELVES:
-        refuse_unsupported(seen)
-    return found
-
-
-def open_source(path: str | os.PathLike[str], kind: str = "", *, allow_outside: bool = False) -> Source:
-    """Open the source at a path: of the kind named, else of the first kind that recognises it.
-
-    `allow_outside` lets a manifest name files outside of its own folder.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     open_source(folder).kind
-    'folder'
-    """
-    place = Path(path)
-    found = recognise(place, kind)
-    if found is Manifest:
-        return Manifest(place, allow_outside=allow_outside)
-    if found is not None:
-        return found(place)
-    if kind:
-        near = difflib.get_close_matches(kind, LOOKED_FOR, n=1)
-        hint = f"did you mean '{near[0]}'? " if near else ""
-        known = ", ".join(LOOKED_FOR)
-        raise ArgumentError(
-            f"there is no kind of source '{kind}'", where="source", fix=f"{hint}known: {known}", code=130
-        )
-    looked_for = "; ".join(f"{what} ({name})" for name, what in LOOKED_FOR.items())
-    raise ArgumentError(
-        f"'{place}' is no source of a known kind", where=str(place), fix=f"looked for {looked_for}", code=130
-    )
+__all__ = [
+    "LOOKED_FOR",
+    "SOURCES",
+    "FilesOnly",
+    "Source",
+    "check_exists",
+    "index_of",
+    "open_index",
+    "open_source",
+    "recognise",
+]

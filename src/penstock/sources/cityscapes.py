@@ -17,9 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from penstock.errors import SourceError
+from penstock.index import ABSENT, ImageColumns, Listing, Role
 from penstock.sources.files import FileFacts, by_ending, facts_of, files_beside
 from penstock.sources.probe import Probe
-from penstock.sources.source import ABSENT, FilesOnly, Layout, Places, Role, Samples
+from penstock.sources.source import FilesOnly
 from penstock.storage import list_tree
 
 PHOTOGRAPHS = "leftImg8bit"
@@ -42,7 +43,7 @@ class Cityscapes(FilesOnly):
         """Whether there are photographs of Cityscapes' name."""
         return probe.is_folder and probe.named(PHOTOGRAPHS)
 
-    def samples(self) -> tuple[Layout, Samples]:
+    def listing(self) -> Listing:
         """List photographs and masks."""
         import pyarrow as pa
 
@@ -53,19 +54,20 @@ class Cityscapes(FilesOnly):
         files = {"image": keys, **masks}
         paths = [os.path.join(self.path, name) for names in files.values() for name in names if name]  # noqa: PTH118
         self._facts = facts_of(paths)
-        samples = Samples(
+        return Listing(
             keys=pa.array(keys, pa.string()),
-            places=_places(files, self._facts.sizes),
+            roles={field: ROLES[field] for field in files},
+            images=_places(files, self._facts.sizes),
             files=[os.fsencode(path) for path in paths],
             splits=pa.array([stem.split("/")[0] for stem in photographs], pa.string()),
             columns={"city": pa.array([stem.split("/")[1] for stem in photographs], pa.string())},
+            left_out=left_out,
         )
-        return Layout({field: ROLES[field] for field in files}, None, left_out), samples
 
     def state(self) -> bytes:
         """Sizes and times of all files."""
         if self._facts is None:
-            self.samples()
+            self.listing()
         assert self._facts is not None
         return self._facts.state()
 
@@ -104,9 +106,9 @@ def _masks(root: Path, photographs: list[str]) -> tuple[dict[str, list[str]], Co
     return {field: masks[field] for field in KINDS.values() if field in masks}, left_out
 
 
-def _places(files: dict[str, list[str]], sizes: npt.NDArray[np.int64]) -> dict[str, Places]:
+def _places(files: dict[str, list[str]], sizes: npt.NDArray[np.int64]) -> dict[str, ImageColumns]:
     """Where each field's files stand in the list of all files that there are."""
-    places: dict[str, Places] = {}
+    places: dict[str, ImageColumns] = {}
     begin = 0
     for field, names in files.items():
         present = np.array([bool(name) for name in names])
@@ -115,6 +117,6 @@ def _places(files: dict[str, list[str]], sizes: npt.NDArray[np.int64]) -> dict[s
         length = np.zeros(len(names), np.int64)
         file[present] = np.arange(begin, begin + count)
         length[present] = sizes[begin : begin + count]
-        places[field] = Places(file, np.zeros(len(names), np.int64), length)
+        places[field] = ImageColumns.of_files(file, length)
         begin += count
     return places

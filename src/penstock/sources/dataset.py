@@ -16,10 +16,10 @@ import numpy.typing as npt
 
 from penstock import _native
 from penstock.codecs import decode, encode
+from penstock.index import ImageColumns, Listing, Role
 from penstock.records import Dataset, Field, open_dataset
 from penstock.records.manifest import FILE_NAME, INDEX_NAME
 from penstock.sources.probe import Probe
-from penstock.sources.source import ABSENT, ASK, Layout, Places, Role, Samples
 
 SOURCE_ROLE = "source"
 WITH_METADATA = ("jpeg", "png", "webp", "weir")
@@ -40,19 +40,20 @@ class DatasetSource:
         """Whether there are a manifest and an index."""
         return probe.named(FILE_NAME, INDEX_NAME)
 
-    def samples(self) -> tuple[Layout, Samples]:
+    def listing(self) -> Listing:
         """Read the index."""
         dataset = self._open()
         fields = {field.name: field for field in dataset.manifest.image_fields if field.role != SOURCE_ROLE}
         columns = [field.name for field in dataset.fields if not field.is_image]
-        samples = Samples(
+        return Listing(
             keys=dataset.column("key"),
-            places={name: self._places(name) for name in fields},
+            roles={name: Role(field.role) for name, field in fields.items()},
+            images={name: self._places(name) for name in fields},
             files=[os.fsencode(path) for path in dataset.shard_paths()],
             splits=_plain(dataset, "split") if dataset.splits else None,
             columns={name: _plain(dataset, name) for name in columns},
+            classes=dataset.classes,
         )
-        return Layout({name: Role(field.role) for name, field in fields.items()}, dataset.classes), samples
 
     def read(self, field: str, rows: npt.NDArray[np.int64]) -> Iterable[bytes]:
         """Images that lie in pieces, or whose metadata stands beside them: as one file each."""
@@ -68,7 +69,7 @@ class DatasetSource:
             length = int(places.metadata_length[row])
             if length:
                 begin = places.metadata_offset(row)
-                data = _with_metadata(data, files.read(int(places.shard[row]), begin, length))
+                data = _with_metadata(data, files.read(int(places.file[row]), begin, length))
             yield data
 
     def state(self) -> bytes:
@@ -86,14 +87,12 @@ class DatasetSource:
         kept = next((field for field in fields if field.role == SOURCE_ROLE and name == "image"), None)
         return kept or next(field for field in fields if field.name == name)
 
-    def _places(self, name: str) -> Places:
+    def _places(self, name: str) -> ImageColumns:
         found = self._open().locations(self._stored(name).name)
         asked = found.metadata_length > 0
         if found.segments is not None:
             asked |= np.diff(found.segments.begin) > 0
-        file = np.where(found.shard < 0, ABSENT, np.where(asked, ASK, found.shard)).astype(np.int32)
-        checksum = np.where(asked, -1, found.checksum.astype(np.int64))
-        return Places(file, found.offset, found.length, checksum)
+        return found.asked_at(asked & ~found.is_absent)
 
 
 def _plain(dataset: Dataset, name: str) -> object:

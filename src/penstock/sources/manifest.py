@@ -22,12 +22,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from penstock.errors import SourceError
+from penstock.index import ABSENT, ImageColumns, Listing, Role
 from penstock.sources.assemble import assemble, read_classes
 from penstock.sources.files import FileFacts, facts_of
 from penstock.sources.names import ending_of, field_name, image_endings, role_of
 from penstock.sources.probe import Probe
 from penstock.sources.rows import Rows, read_rows
-from penstock.sources.source import ABSENT, FilesOnly, Layout, Places, Role, Samples
+from penstock.sources.source import FilesOnly
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -65,7 +66,7 @@ class Manifest(FilesOnly):
             return any(probe.named(name) for name in IN_FOLDERS)
         return probe.has(*ENDINGS)
 
-    def samples(self) -> tuple[Layout, Samples]:
+    def listing(self) -> Listing:
         """Read all rows, and look whether their files exist."""
         rows = read_rows(self.path)
         columns = dict(rows.columns)
@@ -76,9 +77,15 @@ class Manifest(FilesOnly):
         files, places = self._look_at(paths, rows)
         done = assemble(columns, fields=list(fields), classes=read_classes(self.path.parent), where=str(self.path))
         key_column = self._keys(keys, paths["image"], rows)
-        samples = Samples(key_column, places, files, done.splits, done.columns)
-        roles = {field: self._role(rows.images.get(column, ""), field) for field, column in fields.items()}
-        return Layout(roles, done.classes), samples
+        return Listing(
+            keys=key_column,
+            roles={field: self._role(rows.images.get(column, ""), field) for field, column in fields.items()},
+            images=places,
+            files=files,
+            splits=done.splits,
+            columns=done.columns,
+            classes=done.classes,
+        )
 
     def state(self) -> bytes:
         """Sizes and times of the manifest and, once they were looked at, of its files."""
@@ -116,11 +123,11 @@ class Manifest(FilesOnly):
             code=620,
         )
 
-    def _look_at(self, paths: dict[str, list[str | None]], rows: Rows) -> tuple[list[bytes], dict[str, Places]]:
+    def _look_at(self, paths: dict[str, list[str | None]], rows: Rows) -> tuple[list[bytes], dict[str, ImageColumns]]:
         """Files of all fields, one after the other, and where each sample's stand."""
         root = os.fspath(self.path.parent)
         files: list[bytes] = []
-        places: dict[str, Places] = {}
+        places: dict[str, ImageColumns] = {}
         for field, values in paths.items():
             present = [row for row, value in enumerate(values) if value]
             if field == "image" and len(present) < len(values):
@@ -133,7 +140,7 @@ class Manifest(FilesOnly):
             length = np.zeros(len(values), np.int64)
             file[present] = np.arange(len(files), len(files) + len(present))
             length[present] = facts.sizes
-            places[field] = Places(file, np.zeros(len(values), np.int64), length)
+            places[field] = ImageColumns.of_files(file, length)
             files += map(os.fsencode, found)
         return files, places
 

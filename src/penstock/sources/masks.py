@@ -13,11 +13,12 @@ from pathlib import Path
 
 import numpy as np
 
-from penstock.records.folder import list_folder
+from penstock.index import ABSENT, ImageColumns, Listing, Role
 from penstock.sources.files import FileFacts, by_ending, facts_of, files_beside
+from penstock.sources.folder_listing import list_folder
 from penstock.sources.names import ending_of, image_endings
 from penstock.sources.probe import Probe
-from penstock.sources.source import ABSENT, FilesOnly, Layout, Places, Role, Samples
+from penstock.sources.source import FilesOnly
 from penstock.storage import list_tree
 
 IMAGES = "images"
@@ -39,7 +40,7 @@ class ImagesAndMasks(FilesOnly):
         """Whether there are `images`, and one of the folders beside it."""
         return probe.is_folder and probe.named(IMAGES) and any(probe.named(name) for name in BESIDE)
 
-    def samples(self) -> tuple[Layout, Samples]:
+    def listing(self) -> Listing:
         """List all folders."""
         import pyarrow as pa
 
@@ -47,7 +48,7 @@ class ImagesAndMasks(FilesOnly):
         count = len(images.keys)
         self._facts = [FileFacts(images.sizes, images.times)]
         files = list(images.paths)
-        places = {"image": Places(np.arange(count, dtype=np.int32), np.zeros(count, np.int64), images.sizes)}
+        places = {"image": ImageColumns.of_files(np.arange(count, dtype=np.int32), images.sizes)}
         roles = {"image": Role.IMAGE}
         left_out = Counter(images.left_out) + files_beside(self.path, (IMAGES, *BESIDE))
         row = {_stem(key): number for number, key in enumerate(images.keys)}
@@ -57,19 +58,21 @@ class ImagesAndMasks(FilesOnly):
                 places[field] = self._place(found, count, files)
                 roles[field] = role
                 left_out += lost
-        samples = Samples(
+        return Listing(
             keys=pa.array([f"{IMAGES}/{key}" for key in images.keys], pa.string()),
-            places=places,
+            roles=roles,
+            images=places,
             files=files,
             splits=pa.array(images.splits, pa.string()) if any(images.splits) else None,
             columns={"label": pa.array(images.labels, pa.int32(), mask=images.labels < 0)} if images.classes else {},
+            classes=images.classes or None,
+            left_out=left_out,
         )
-        return Layout(roles, images.classes or None, left_out), samples
 
     def state(self) -> bytes:
         """Sizes and times of all files."""
         if not self._facts:
-            self.samples()
+            self.listing()
         return b"".join(facts.state() for facts in self._facts)
 
     def _find(self, folder: str, row: dict[str, int]) -> tuple[dict[int, str], Counter[str]]:
@@ -82,7 +85,7 @@ class ImagesAndMasks(FilesOnly):
         lost[f"{folder} without an image"] = len(files) - len(found)
         return found, lost
 
-    def _place(self, found: dict[int, str], count: int, files: list[bytes]) -> Places:
+    def _place(self, found: dict[int, str], count: int, files: list[bytes]) -> ImageColumns:
         rows = np.fromiter(found, np.int64, len(found))
         facts = facts_of(found.values())
         self._facts.append(facts)
@@ -90,7 +93,7 @@ class ImagesAndMasks(FilesOnly):
         file[rows] = np.arange(len(files), len(files) + len(found))
         length[rows] = facts.sizes
         files += map(os.fsencode, found.values())
-        return Places(file, np.zeros(count, np.int64), length)
+        return ImageColumns.of_files(file, length)
 
 
 def _stem(path: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from penstock.codecs.table import BUILTIN, plug_ins
-from penstock.sources.source import Role
+from penstock.index import Role
 
 SPLITS = ("train", "training", "val", "valid", "validation", "dev", "test", "testing")
 _SPLIT = re.compile(rf"(?:^|[-_./])({'|'.join(SPLITS)})(?=$|[-_./])", re.IGNORECASE)

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from penstock.errors import SourceError
+from penstock.index import ABSENT, ASK, ImageColumns, Listing, Role
 from penstock.sources.assemble import assemble
 from penstock.sources.files import FileFacts, by_ending, facts_of
 from penstock.sources.names import role_of, split_of
@@ -35,7 +36,6 @@ from penstock.sources.parquet_schema import (
     without_unknown,
 )
 from penstock.sources.probe import Probe
-from penstock.sources.source import ABSENT, ASK, Layout, Places, Role, Samples
 from penstock.storage import list_tree
 
 if TYPE_CHECKING:
@@ -60,15 +60,23 @@ class ParquetImages:
         """Whether there are Parquet files."""
         return probe.is_made_of(".parquet")
 
-    def samples(self) -> tuple[Layout, Samples]:
+    def listing(self) -> Listing:
         """Read every column but the images' bytes."""
         table = self._open()
         columns, splits, classes, left_out = table.small_columns()
         done = assemble(columns, fields=list(table.images), splits=splits, classes=classes, where=str(self.path))
         places = {field: table.places(column, required=field == "image") for field, column in table.images.items()}
         roles = {field: role_of(field) if field != "image" else Role.IMAGE for field in places}
-        samples = Samples(table.keys(), places, [], done.splits, done.columns)
-        return Layout(roles, done.classes, left_out), samples
+        return Listing(
+            keys=table.keys(),
+            roles=roles,
+            images=places,
+            files=[],
+            splits=done.splits,
+            columns=done.columns,
+            classes=done.classes,
+            left_out=left_out,
+        )
 
     def read(self, field: str, rows: npt.NDArray[np.int64]) -> Iterator[bytes]:
         """The bytes of these rows: streamed, so that ascending calls read every page once."""
@@ -133,7 +141,7 @@ class _Table:
     def num_rows(self) -> list[int]:
         return [file.metadata.num_rows for file in self.files]
 
-    def places(self, image: ImageColumn, *, required: bool) -> Places:
+    def places(self, image: ImageColumn, *, required: bool) -> ImageColumns:
         """ASK where a row has bytes; the length is the average of its row group, which is all that Parquet tells."""
         files: list[npt.NDArray[np.int32]] = []
         lengths: list[npt.NDArray[np.int64]] = []
@@ -152,13 +160,8 @@ class _Table:
                 files.append(np.where(present, ASK, ABSENT).astype(np.int32))
                 average = leaf.total_uncompressed_size // max(int(present.sum()), 1)
                 lengths.append(np.where(present, average, 0).astype(np.int64))
-        num_rows = sum(self.num_rows)
         none = np.zeros(0, np.int64)
-        return Places(
-            np.concatenate([none.astype(np.int32), *files]),
-            np.zeros(num_rows, np.int64),
-            np.concatenate([none, *lengths]),
-        )
+        return ImageColumns.of_files(np.concatenate([none.astype(np.int32), *files]), np.concatenate([none, *lengths]))
 
     def _present(self, index: int, group: int, image: ImageColumn) -> npt.NDArray[np.bool_]:
         """Which rows of a row group have bytes; the pages are looked at only if the statistics tell of nulls."""

@@ -21,10 +21,10 @@ import numpy as np
 import numpy.typing as npt
 
 from penstock.errors import SourceError
+from penstock.index import ASK, ImageColumns, Listing, Role
 from penstock.sources.files import facts_of
 from penstock.sources.probe import Probe
 from penstock.sources.protobuf import integers, read_fields
-from penstock.sources.source import ASK, Layout, Places, Role, Samples
 from penstock.storage import read_file
 
 INDEX_NAME = "PCR_index.pb"
@@ -66,7 +66,7 @@ class PcrRecords:
         """Whether there are records, or their index."""
         return probe.is_folder and (probe.named(INDEX_NAME) or probe.has(RECORD_ENDING))
 
-    def samples(self) -> tuple[Layout, Samples]:
+    def listing(self) -> Listing:
         """Read the index, and the lengths in every record."""
         import pyarrow as pa
 
@@ -80,13 +80,13 @@ class PcrRecords:
         lengths = np.array([size for record in self._records for size in record.num_bytes], np.int64)
         asked = np.full(len(keys), ASK, np.int32)
         labels = [label for record in self._records for label in record.labels]
-        samples = Samples(
+        return Listing(
             keys=pa.array(keys, pa.string()),
-            places={"image": Places(asked, np.zeros(len(keys), np.int64), lengths)},
+            roles={"image": Role.IMAGE},
+            images={"image": ImageColumns.of_files(asked, lengths)},
             files=[],
             columns={"label": pa.array(labels, pa.int64())},
         )
-        return Layout({"image": Role.IMAGE}), samples
 
     def read(self, field: str, rows: npt.NDArray[np.int64]) -> Iterable[bytes]:
         """JPEGs, as they were before their scans were taken apart."""

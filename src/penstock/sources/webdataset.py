@@ -26,12 +26,13 @@ from typing import TYPE_CHECKING, NoReturn
 import numpy as np
 
 from penstock.errors import SourceError
+from penstock.index import ABSENT, ImageColumns, Listing
 from penstock.sources.assemble import CLASSES, assemble, read_classes
 from penstock.sources.columns import ColumnBuilder
 from penstock.sources.files import FileFacts, by_ending, facts_of
 from penstock.sources.names import field_name, image_endings, role_of, split_of
 from penstock.sources.probe import Probe
-from penstock.sources.source import ABSENT, FilesOnly, Layout, Places, Samples
+from penstock.sources.source import FilesOnly
 from penstock.sources.tar import Member, read_members
 from penstock.storage import InputFile, list_tree
 
@@ -61,7 +62,7 @@ class WebDataset(FilesOnly):
         """Whether there are tars, compressed ones included, which are then refused by name."""
         return probe.is_made_of(".tar", *COMPRESSED)
 
-    def samples(self) -> tuple[Layout, Samples]:
+    def listing(self) -> Listing:
         """Read the headers of all shards, and the small members."""
         shards = _find_shards(self.path)
         files = [os.fsencode(shards.path(shard)) for shard in shards.names]
@@ -196,7 +197,7 @@ class _Scan:
             self._own_keys[len(self._bases) - 1] = own_key
         return {f"{prefix}{key}": item for key, item in value.items()}
 
-    def finish(self, files: list[bytes], where: str) -> tuple[Layout, Samples]:
+    def finish(self, files: list[bytes], where: str) -> Listing:
         """All samples as columns."""
         import pyarrow as pa
         import pyarrow.compute as pc
@@ -215,8 +216,16 @@ class _Scan:
             split_column = pc.coalesce(columns.pop("split", split_column), split_column)
         classes = read_classes(Path(self._shards.root))
         done = assemble(columns, fields=list(places), splits=split_column, classes=classes, where=where)
-        samples = Samples(self._keys(), places, files, done.splits, done.columns)
-        return Layout({name: role_of(name) for name in places}, done.classes, self._left_out), samples
+        return Listing(
+            keys=self._keys(),
+            roles={name: role_of(name) for name in places},
+            images=places,
+            files=files,
+            splits=done.splits,
+            columns=done.columns,
+            classes=done.classes,
+            left_out=self._left_out,
+        )
 
     def _keys(self) -> pa.Array:
         """The base names if no two samples share one, else with the shard's name before them."""
@@ -236,9 +245,9 @@ class _Scan:
             )
         return pa.array(keys, pa.string())
 
-    def _places(self, where: str) -> dict[str, Places]:
+    def _places(self, where: str) -> dict[str, ImageColumns]:
         fields = name_fields({suffix: set(members.sample) for suffix, members in self._images.items()}, where)
-        places: dict[str, Places] = {}
+        places: dict[str, ImageColumns] = {}
         for name, suffixes in fields.items():
             count = len(self._bases)
             file = np.full(count, ABSENT, np.int32)
@@ -249,10 +258,10 @@ class _Scan:
                 file[rows] = members.shard
                 offset[rows] = members.offset
                 length[rows] = members.length
-            places[name] = Places(file, offset, length)
+            places[name] = ImageColumns(file=file, offset=offset, length=length)
         return places
 
-    def _check_images(self, image: Places) -> None:
+    def _check_images(self, image: ImageColumns) -> None:
         missing = np.flatnonzero(image.file == ABSENT)
         if len(missing):
             row = int(missing[0])

@@ -108,7 +108,7 @@ class Loader(ArrayLoader):
         assert self.device is not None, "checked before"
         policy = self._policy
         # The records of a dataset are checked as a whole, before they are sent.
-        unchecked = self._samples.records is None
+        unchecked = not self._samples.has_checksums
         return DeviceDecoder(
             self._chain.program(),
             self.device,
@@ -136,7 +136,7 @@ class Loader(ArrayLoader):
                 fix="leave it out and change the colours of batches on the device, or decode on the host",
                 code=100,
             )
-        if self._samples.records is None and self._log.policy.on_error != "raise":
+        if not self._samples.has_checksums and self._log.policy.on_error != "raise":
             self.close()
             raise ArgumentError(
                 f"on_error={self._log.policy.on_error!r} cannot be kept: files have no checksum before they are sent",

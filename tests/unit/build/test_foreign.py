@@ -40,7 +40,7 @@ def test_tiffs_come_back_pixel_for_pixel(scans: Path, tmp_path: Path, mix: str) 
 
 
 def test_what_a_tiff_says_beside_its_pixels_is_counted(scans: Path, tmp_path: Path) -> None:
-    left_out = prepare(scans, tmp_path / "data.pen", mix="raw=1").recipe.listing.layout.left_out
+    left_out = prepare(scans, tmp_path / "data.pen", mix="raw=1").recipe.index.left_out
 
     assert list(left_out.values()) == [2]
 

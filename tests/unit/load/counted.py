@@ -92,14 +92,14 @@ def aligned_bytes(path: Path, cache_plan: EpochCachePlan, most_bytes: int) -> in
 
     No read is larger than `most_bytes`; where it is cut, a page that two records share is read twice.
     """
-    place = penstock.open(path).locations("image")
+    place = penstock.Dataset(path).locations("image")
     file_bytes = [Path(path, name).stat().st_size for name in place.shard_files]
     total = 0
     for batch in range(cache_plan.num_batches):
         reads = cache_plan.reads_of(batch)
         last = (-1, 0, 0)
         for shard, offset, length in sorted(
-            zip(place.shard[reads].tolist(), place.offset[reads].tolist(), place.length[reads].tolist(), strict=True)
+            zip(place.file[reads].tolist(), place.offset[reads].tolist(), place.length[reads].tolist(), strict=True)
         ):
             begin, end = offset // PAGE * PAGE, -(-(offset + length) // PAGE) * PAGE
             end = min(end, file_bytes[shard])

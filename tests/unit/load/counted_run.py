@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from penstock import Loader, _native
 from penstock.load.loader_options import OWN_CACHES
+from penstock.load.source import open_samples
 from tests.unit.load.counted import memory_for
 from tests.unit.load.witness import Pixels, Witness
 
@@ -110,7 +111,7 @@ def run_loader(dataset: tuple[Path, Pixels], cache: str, part: float, seed: int,
             loader._budget = replace(loader._budget, depth=1)
             loader._pipeline = pipeline = Waited(loader._pipeline)  # type: ignore[assignment]
             found = [_epoch_of(loader, pipeline, witness, pixels) for _ in range(epochs)]
-            samples = loader.dataset
+            samples = open_samples(path)
             assert samples.places is not None
             return Run(samples.formats.astype(np.int64), samples.sizes, samples.places.astype(np.int64), found)
     finally:

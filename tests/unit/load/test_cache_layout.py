@@ -230,7 +230,7 @@ def test_what_does_not_fit_its_room_changes_no_batch(sets: Sets, monkeypatch: py
     path = sets("png")
     with loader(path, cache="none", memory=0) as plain:
         expected = epochs_of(plain)
-    pixels = penstock.open(path).locations()
+    pixels = penstock.Dataset(path).locations()
     encoded = pixels.length / (pixels.width.astype(np.int64) * pixels.height * 3)
     monkeypatch.setattr(layout_module, "_times", lambda sizes, _: np.asarray(sizes * room, np.int64))
     with loader(path, cache="pinned", cached="pixels") as source:
@@ -326,8 +326,8 @@ def test_a_damaged_sample_fails_as_it_does_without(
 ) -> None:
     path = tmp_path / "data.pen"
     shutil.copytree(sets("png"), path)
-    place = penstock.open(path).locations()
-    shard = path / place.shard_files[place.shard[40]]
+    place = penstock.Dataset(path).locations()
+    shard = path / place.shard_files[place.file[40]]
     data = bytearray(shard.read_bytes())
     begin = int(place.offset[40]) + int(place.length[40]) // 2
     data[begin : begin + 40] = bytes(40)
@@ -353,8 +353,8 @@ def test_a_sample_whose_crop_is_sound_is_delivered_and_not_kept_decoded(tmp_path
         (tmp_path / "images" / f"{number:02d}.weir").write_bytes(data)
     path = tmp_path / "data.pen"
     build(tmp_path / "images", path, mix="weir:fast=1")
-    place = penstock.open(path).locations()
-    shard = path / place.shard_files[place.shard[5]]
+    place = penstock.Dataset(path).locations()
+    shard = path / place.shard_files[place.file[5]]
     data_bytes = bytearray(shard.read_bytes())
     begin = int(place.offset[5])
     last_tile = begin + int.from_bytes(data_bytes[begin + 32 + 15 * 4 :][:4], "little")

@@ -22,7 +22,8 @@ from penstock.load.budget import (
     memory_for_cache,
     plan_budget,
 )
-from penstock.load.heads import Seen, look_at_heads, some_of
+from penstock.load.header_probe import SizeEstimate, probe_headers, some_of
+from penstock.load.source import open_samples
 from penstock.transforms import CenterCrop
 
 BATCH, SAMPLE = 32, 35_000
@@ -182,18 +183,18 @@ def flat(height: int, width: int) -> bytes:
 
 
 def test_headers_tell_what_decoding_a_folder_takes(small: Path) -> None:
-    with Loader(small / "data.pen", memory=0) as built, Loader(small / "images", memory=0) as plain:
-        every = np.arange(COUNT)
-        seen = look_at_heads(plain.dataset, every)
-        assert seen == Seen(built.dataset.largest_pixel_bytes or 0, built.dataset.working_bytes)
-        assert look_at_heads(built.dataset, every) is None
-        assert look_at_heads(plain.dataset, every[:0]) is None
+    built, plain = open_samples(small / "data.pen"), open_samples(small / "images")
+    every = np.arange(COUNT)
+
+    assert probe_headers(plain, every) == SizeEstimate(built.largest_pixel_bytes or 0, built.working_bytes)
+    assert probe_headers(built, every) is None
+    assert probe_headers(plain, every[:0]) is None
 
 
 def test_the_largest_files_and_some_of_the_rest_are_looked_at(small: Path) -> None:
-    with Loader(small / "images", memory=0) as plain:
-        chosen = some_of(plain.dataset, np.arange(COUNT))
-        sizes = plain.dataset.sizes
+    plain = open_samples(small / "images")
+    chosen = some_of(plain, np.arange(COUNT))
+    sizes = plain.sizes
     assert len(set(chosen.tolist())) == len(chosen) == 64
     assert sorted(sizes[chosen])[-32:] == sorted(sizes)[-32:]
 
@@ -202,7 +203,7 @@ def test_files_that_are_no_images_tell_nothing_and_stop_nothing(tmp_path: Path) 
     (tmp_path / "a.png").write_bytes(b"")
     (tmp_path / "b.png").write_bytes(b"no image at all")
     with Loader(tmp_path, memory="200MiB", cache="rolling", threads=1) as loader:
-        assert look_at_heads(loader.dataset, np.arange(2)) is None
+        assert probe_headers(open_samples(tmp_path), np.arange(2)) is None
         with pytest.raises(PenstockError):
             next(iter(loader))
 
@@ -226,7 +227,7 @@ def test_an_image_larger_than_headers_foretold_decodes_or_says_what_it_takes(tmp
     for side, fits in ((1000, True), (5000, False)):  # pixels of 3 and 75 MB, and as much again for the codec
         hidden.write_bytes(flat(side, side))
         with Loader(tmp_path, **options) as loader:  # type: ignore[arg-type]  # a mixed dict
-            assert 1 not in some_of(loader.dataset, np.arange(100))
+            assert 1 not in some_of(open_samples(tmp_path), np.arange(100))
             if fits:
                 assert sum(len(batch["id"]) for batch in loader) == 100
             else:

@@ -13,7 +13,7 @@ import tifffile
 
 from penstock import ArgumentError, CodecError, Loader, PenstockError, StorageError
 from penstock.build import build
-from penstock.load.dataset import _codec_of
+from penstock.load.prepare import _codec_of
 from tests.unit.load.conftest import COUNT
 
 BROKEN = 12

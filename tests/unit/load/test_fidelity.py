@@ -40,7 +40,7 @@ def epoch_of(source: penstock.Loader) -> dict[int, np.ndarray[Any, Any]]:
     ("fidelity", "cache"), [(1, "system"), (3, "rolling"), (10, "pinned"), (None, "system"), (None, "rolling")]
 )
 def test_images_are_those_of_the_scans_that_were_asked_for(blocks: Path, fidelity: int | None, cache: str) -> None:
-    dataset = penstock.open(blocks)
+    dataset = penstock.Dataset(blocks)
     with loader(blocks, fidelity=fidelity, cache=cache, channels="unchanged") as source:
         for _ in range(2):
             found = epoch_of(source)
@@ -51,7 +51,7 @@ def test_images_are_those_of_the_scans_that_were_asked_for(blocks: Path, fidelit
 
 
 def test_a_block_is_read_once_and_only_as_far_as_needed(blocks: Path) -> None:
-    dataset = penstock.open(blocks)
+    dataset = penstock.Dataset(blocks)
     full = int(dataset.locations().length.sum())
     read = {}
     for fidelity in (1, 2, 5, None):
@@ -67,7 +67,7 @@ def test_a_block_is_read_once_and_only_as_far_as_needed(blocks: Path) -> None:
 
 
 def test_raising_the_fidelity_reads_only_what_is_missing(blocks: Path) -> None:
-    dataset = penstock.open(blocks)
+    dataset = penstock.Dataset(blocks)
     sizes = {k: sum(len(dataset.read(sample, fidelity=k)) for sample in range(COUNT)) for k in (2, 5)}
     with loader(blocks, fidelity=[(0, 2), (2, 5), (4, 2)], cache="rolling", memory="256MiB") as source:
         epoch_of(source)
@@ -118,7 +118,7 @@ def test_a_fidelity_that_is_set_holds_from_the_next_epoch_on(blocks: Path) -> No
 
 
 def test_samples_out_of_order_are_read_alone(blocks: Path) -> None:
-    dataset = penstock.open(blocks)
+    dataset = penstock.Dataset(blocks)
     with loader(blocks, fidelity=2, shuffle=False, channels="unchanged") as source:
         found = epoch_of(source)
         stats = source.stats()
@@ -131,7 +131,7 @@ def test_samples_out_of_order_are_read_alone(blocks: Path) -> None:
 
 def test_a_damaged_piece_is_found_at_the_fidelity_that_needs_it(tmp_path: Path) -> None:
     path = build_blocks(tmp_path, 20, greys=0)
-    segments = penstock.open(path).locations().segments
+    segments = penstock.Dataset(path).locations().segments
     assert segments is not None
     shard = next((path / "shards").iterdir())
     content = bytearray(shard.read_bytes())
@@ -146,7 +146,7 @@ def test_a_damaged_piece_is_found_at_the_fidelity_that_needs_it(tmp_path: Path) 
 
 def test_blocks_and_whole_records_mix(tmp_path: Path) -> None:
     path = build_blocks(tmp_path, 100, greys=0, mix="pjpeg=0.7,jpeg=0.3")
-    dataset = penstock.open(path)
+    dataset = penstock.Dataset(path)
     for cache in ("system", "rolling"):
         with loader(path, fidelity=2, cache=cache) as source:
             for _ in range(2):

@@ -12,7 +12,8 @@ import pytest
 
 from penstock import ArgumentError, Loader
 from penstock.errors import SourceError
-from penstock.load import folder as listing
+from penstock.load.source import open_samples
+from penstock.sources import folder_index as listing
 from tests.unit.load.conftest import COUNT
 
 
@@ -137,7 +138,7 @@ def test_the_length_of_the_dataset_is_that_of_the_split(copy: Path, tmp_path: Pa
 
 def test_chosen_files_that_only_python_decodes_are_refused_and_others_are_not(copy: Path) -> None:
     (copy / "class2" / "scan.tif").write_bytes(b"II*\0")
-    samples = listing.open_folder(copy)
+    samples = open_samples(copy)
     (scan,) = samples.unloadable
 
     with pytest.raises(ArgumentError, match="a file is decoded in Python"):
@@ -148,30 +149,6 @@ def test_chosen_files_that_only_python_decodes_are_refused_and_others_are_not(co
         assert len(loader.dataset) == COUNT
     with Loader(copy, subset=[0, 1]) as loader:
         assert len(loader.dataset) == 2
-
-
-OTHER_SOURCES = {
-    "cityscapes": ("leftImg8bit/train/x/x_leftImg8bit.png", "gtFine/train/x/x_gtFine_labelIds.png"),
-    "masks": ("images/1.png", "masks/1.png"),
-    "manifest": ("metadata.csv", "1.png"),
-    "webdataset": ("train-0000.tar", "train-0001.tar"),
-    "parquet": ("data/train-00000-of-00001.parquet",),
-    "pcr": ("PCR_index.pb", "PCR_0.pcr"),
-}
-
-
-@pytest.mark.parametrize("kind", OTHER_SOURCES)
-def test_a_source_for_build_is_refused_with_the_command_that_builds_it(tmp_path: Path, kind: str) -> None:
-    root = tmp_path / "my data"
-    for name in OTHER_SOURCES[kind]:
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_bytes(b"x")
-
-    with pytest.raises(SourceError, match=f"recognised as '{kind}'") as caught:
-        Loader(root)
-
-    format = "weir:fast" if kind in ("cityscapes", "masks") else "jpeg"
-    assert f"`penstock build '{root}' 'my data.pen' --format {format}`" in caught.value.fix
 
 
 def test_a_tree_of_coco_is_refused_by_name(tmp_path: Path) -> None:

@@ -25,11 +25,11 @@ class Witness:
     """Tells the ids of the samples that were read since it was last asked."""
 
     def __init__(self, dataset: Path) -> None:
-        place = penstock.open(dataset).locations("image")
+        place = penstock.Dataset(dataset).locations("image")
         folder = {str((dataset / name).parent) for name in place.shard_files}
         assert len(folder) == 1
-        assert len(set(place.shard.tolist())) == len(place.shard)
-        self._id_of = {Path(place.shard_files[shard]).name: id_ for id_, shard in enumerate(place.shard.tolist())}
+        assert len(set(place.file.tolist())) == len(place.file)
+        self._id_of = {Path(place.shard_files[shard]).name: id_ for id_, shard in enumerate(place.file.tolist())}
         libc = ctypes.CDLL(None, use_errno=True)
         self._descriptor = libc.inotify_init1(NONBLOCK)
         watch = libc.inotify_add_watch(self._descriptor, os.fsencode(folder.pop()), ACCESS)

@@ -29,7 +29,7 @@ def blocks(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_block_is_written_piece_by_piece_and_none_is_lost(blocks: Path) -> None:
-    dataset = penstock.open(blocks)
+    dataset = penstock.Dataset(blocks)
     segments = dataset.locations().segments
     assert segments is not None
     counts = np.diff(segments.begin)
@@ -46,7 +46,7 @@ def test_a_block_is_written_piece_by_piece_and_none_is_lost(blocks: Path) -> Non
 
 
 def test_pieces_are_scans_of_the_groups_asked_for(blocks: Path) -> None:
-    dataset = penstock.open(blocks)
+    dataset = penstock.Dataset(blocks)
     segments = dataset.locations().segments
     assert segments is not None
     for sample in (0, 69):  # in colour; grey, with six scans
@@ -71,7 +71,7 @@ def test_every_prefix_of_a_block_decodes_and_all_of_it_is_the_source(blocks: Pat
 
 
 def test_the_reference_reader_reads_blocks(blocks: Path) -> None:
-    dataset = penstock.open(blocks)
+    dataset = penstock.Dataset(blocks)
     for sample in reference.read_samples(blocks):
         data, _ = sample["image"]
         assert data == dataset.read(sample["id"])
@@ -132,14 +132,14 @@ def test_other_sources_are_encoded_with_a_quality(tmp_path: Path) -> None:
     (source / "a.png").write_bytes(penstock.encode(picture(1), "png"))
     built = build(source, tmp_path / "data.pen", mix="pjpeg:q=80=1")
     assert built.manifest.formats["pjpeg:q=80"].encoded == 1
-    decoded = penstock.open(built.path)[0]["image"]
+    decoded = penstock.Dataset(built.path)[0]["image"]
     assert 0 < np.abs(decoded.astype(int) - picture(1)).mean() < 16
 
 
 def test_a_dataset_of_blocks_builds_into_another_format_and_back(blocks: Path, tmp_path: Path) -> None:
     plain = build(blocks, tmp_path / "plain.pen", mix="jpeg=1")
     again = build(plain.path, tmp_path / "again.pen", mix="pjpeg:groups=all=1")
-    for one, other in zip(penstock.open(blocks), penstock.open(again.path), strict=True):
+    for one, other in zip(penstock.Dataset(blocks), penstock.Dataset(again.path), strict=True):
         assert one["key"].removesuffix(".jpg") == other["key"].removesuffix(".jpg")
         np.testing.assert_array_equal(one["image"], other["image"])
 
@@ -173,7 +173,7 @@ def test_a_killed_build_goes_on_at_a_block(tmp_path: Path) -> None:
 
 
 def rows_of(path: Path) -> list[dict[str, Any]]:
-    table = penstock.open(path).columns
+    table = penstock.Dataset(path).columns
     names = ("offset", "length", "shard", "segments")
     return [
         {"id": row["id"], "key": row["key"], **{name: row[f"image.{name}"] for name in names}}

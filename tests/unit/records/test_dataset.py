@@ -27,7 +27,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def dataset(folder: Path) -> penstock.Dataset:
-    return penstock.open(folder)
+    return penstock.Dataset(folder)
 
 
 def test_a_sample_is_a_dict_of_its_fields(dataset: penstock.Dataset) -> None:
@@ -77,7 +77,7 @@ def test_locations_lead_to_the_bytes(dataset: penstock.Dataset, folder: Path) ->
 
     assert found.formats == ("weir:fast", "png")
     for position in range(len(dataset)):
-        shard = folder / found.shard_files[found.shard[position]]
+        shard = folder / found.shard_files[found.file[position]]
         begin = int(found.offset[position])
         data = shard.read_bytes()[begin : begin + int(found.length[position])]
         assert data == dataset.read(position)
@@ -94,7 +94,7 @@ def test_locations_lead_to_the_bytes(dataset: penstock.Dataset, folder: Path) ->
 
 def test_opening_and_reading_writes_nothing(folder: Path) -> None:
     before = files_of(folder)
-    list(penstock.open(folder))
+    list(penstock.Dataset(folder))
 
     assert files_of(folder) == before
 
@@ -139,12 +139,12 @@ def _ids(samples: list[dict[str, object]]) -> list[object]:
 
 def test_a_folder_that_is_no_dataset_is_named(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match="there is no dataset here") as caught:
-        penstock.open(tmp_path)
+        penstock.Dataset(tmp_path)
     assert caught.value.where == str(tmp_path)
 
 
 def test_the_fingerprint_is_the_samples_and_their_places(folder: Path, dataset: penstock.Dataset) -> None:
-    assert penstock.open(folder).fingerprint == dataset.fingerprint
+    assert penstock.Dataset(folder).fingerprint == dataset.fingerprint
     assert dataset.split("val").fingerprint == dataset.fingerprint
 
 

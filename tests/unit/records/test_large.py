@@ -15,8 +15,8 @@ import pytest
 from penstock import _native
 from penstock.build.index import Rows, WrittenField, WrittenShard, index_table, write_index
 from penstock.build.rows import PIECE, ROW, ShardNotes
+from penstock.index import Field
 from penstock.records.manifest import (
-    Field,
     FileEntry,
     FormatCount,
     Manifest,

@@ -6,14 +6,15 @@ from pathlib import Path
 
 import numpy as np
 
-from penstock.sources.source import ABSENT, ASK, WHOLE, Samples, Source
+from penstock.index import ABSENT, ASK, WHOLE, Listing
+from penstock.sources.source import Source
 
 
-def bytes_of(source: Source, samples: Samples, field: str = "image") -> list[bytes | None]:
+def bytes_of(source: Source, listing: Listing, field: str = "image") -> list[bytes | None]:
     """The bytes of an image field, of all samples."""
-    places = samples.places[field]
+    places = listing.images[field]
     asked = dict(enumerate(source.read(field, np.flatnonzero(places.file == ASK)))) if ASK in places.file else {}
-    wholes = [Path(path.decode()).read_bytes() for path in samples.files]
+    wholes = [Path(path.decode()).read_bytes() for path in listing.files]
     found: list[bytes | None] = []
     for file, offset, length in zip(places.file, places.offset, places.length, strict=True):
         if file == ASK:

@@ -21,16 +21,16 @@ def write(root: Path, *names: str) -> Path:
 def test_a_folder_is_a_source_of_files(tmp_path: Path) -> None:
     source = open_source(write(tmp_path, "train/dog/b.png", "train/cat/a.png", "test/c.png"))
 
-    layout, samples = source.samples()
+    listing = source.listing()
 
-    assert layout.roles == {"image": Role.IMAGE}
-    assert layout.classes == ("cat", "dog")
-    assert samples.keys.to_pylist() == ["test/c.png", "train/cat/a.png", "train/dog/b.png"]
-    assert samples.splits is not None
-    assert samples.splits.to_pylist() == ["test", "train", "train"]
-    assert samples.columns["label"].to_pylist() == [None, 0, 1]
-    places = samples.places["image"]
-    assert [Path(samples.files[file].decode()).read_bytes() for file in places.file] == [
+    assert listing.roles == {"image": Role.IMAGE}
+    assert listing.classes == ("cat", "dog")
+    assert listing.keys.to_pylist() == ["test/c.png", "train/cat/a.png", "train/dog/b.png"]
+    assert listing.splits is not None
+    assert listing.splits.to_pylist() == ["test", "train", "train"]
+    assert listing.columns["label"].to_pylist() == [None, 0, 1]
+    places = listing.images["image"]
+    assert [Path(listing.files[file].decode()).read_bytes() for file in places.file] == [
         b"x" * length for length in places.length
     ]
 
@@ -50,6 +50,6 @@ def test_an_unknown_kind_says_which_there_are(tmp_path: Path) -> None:
 
 
 def test_files_that_are_no_images_are_counted_by_ending(tmp_path: Path) -> None:
-    layout, _ = open_source(write(tmp_path, "a.png", "notes.txt", "b/list.csv", "b/c.TXT", "LICENSE")).samples()
+    listing = open_source(write(tmp_path, "a.png", "notes.txt", "b/list.csv", "b/c.TXT", "LICENSE")).listing()
 
-    assert dict(layout.left_out) == {".csv": 1, ".txt": 2, "without an ending": 1}
+    assert dict(listing.left_out) == {".csv": 1, ".txt": 2, "without an ending": 1}

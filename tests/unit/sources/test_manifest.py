@@ -11,21 +11,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.errors import PenstockError, SourceError, StorageError
+from penstock.index import Listing, Role
 from penstock.sources import open_source
 from penstock.sources.manifest import Manifest
 from penstock.sources.rows import Rows, read_rows
-from penstock.sources.source import Layout, Role, Samples
 from tests.unit.sources.listed import bytes_of
 
 
-def listed(root: Path, text: str, name: str = "list.csv") -> tuple[Layout, Samples]:
+def listed(root: Path, text: str, name: str = "list.csv") -> Listing:
     """Write the manifest and every image that a test may name; each image holds its own path."""
     for image in ("a.jpg", "b.jpg", "in/c.png", "masks/a.png", "masks/b.png"):
         (root / image).parent.mkdir(parents=True, exist_ok=True)
         (root / image).write_text(image)
     (root / name).parent.mkdir(exist_ok=True)
     (root / name).write_text(text, encoding="utf-8")
-    return Manifest(root / name).samples()
+    return Manifest(root / name).listing()
 
 
 def refusal(root: Path, text: str, name: str = "list.csv") -> PenstockError:
@@ -36,17 +36,18 @@ def refusal(root: Path, text: str, name: str = "list.csv") -> PenstockError:
 
 
 def test_a_csv_names_images_labels_splits_and_masks(tmp_path: Path) -> None:
-    layout, samples = listed(
+    listing = listed(
         tmp_path, "path,label,split,mask_path,score,code\na.jpg,dog,train,masks/a.png,1,007\nb.jpg,cat,val,,2.5,08\n"
     )
 
-    assert samples.keys.to_pylist() == ["a.jpg", "b.jpg"]
-    assert bytes_of(Manifest(tmp_path / "list.csv"), samples) == [b"a.jpg", b"b.jpg"]
-    assert bytes_of(Manifest(tmp_path / "list.csv"), samples, "mask") == [b"masks/a.png", None]
-    assert layout == Layout({"image": Role.IMAGE, "mask": Role.MASK}, ("cat", "dog"))
-    assert samples.splits is not None
-    assert samples.splits.to_pylist() == ["train", "val"]
-    assert {name: column.to_pylist() for name, column in samples.columns.items()} == {
+    assert listing.keys.to_pylist() == ["a.jpg", "b.jpg"]
+    assert bytes_of(Manifest(tmp_path / "list.csv"), listing) == [b"a.jpg", b"b.jpg"]
+    assert bytes_of(Manifest(tmp_path / "list.csv"), listing, "mask") == [b"masks/a.png", None]
+    assert listing.roles == {"image": Role.IMAGE, "mask": Role.MASK}
+    assert listing.classes == ("cat", "dog")
+    assert listing.splits is not None
+    assert listing.splits.to_pylist() == ["train", "val"]
+    assert {name: column.to_pylist() for name, column in listing.columns.items()} == {
         "label": [1, 0],
         "score": [1.0, 2.5],
         "code": ["007", "08"],
@@ -59,10 +60,10 @@ def test_json_lines_hold_boxes_and_any_scalar(tmp_path: Path) -> None:
         {"image": "in/c.png", "label": 5, "boxes": [], "night": True},
     ]
 
-    layout, samples = listed(tmp_path, "\n\n".join(map(json.dumps, rows)), "list.jsonl")
+    listing = listed(tmp_path, "\n\n".join(map(json.dumps, rows)), "list.jsonl")
 
-    assert layout.classes is None
-    assert {name: column.to_pylist() for name, column in samples.columns.items()} == {
+    assert listing.classes is None
+    assert {name: column.to_pylist() for name, column in listing.columns.items()} == {
         "label": [3, 5],
         "boxes": [[[0, 1, 2, 3], [4.5, 5, 6, 7]], []],
         "tags": [["x", "y"], None],
@@ -72,24 +73,24 @@ def test_json_lines_hold_boxes_and_any_scalar(tmp_path: Path) -> None:
 
 
 def test_tabs_separate_a_tsv_and_quotes_hold_newlines(tmp_path: Path) -> None:
-    _, samples = listed(tmp_path, 'path\tcaption\na.jpg\t"two\nlines, one comma"\nb.jpg\tx\n', "list.tsv")
+    listing = listed(tmp_path, 'path\tcaption\na.jpg\t"two\nlines, one comma"\nb.jpg\tx\n', "list.tsv")
 
-    assert samples.columns["caption"].to_pylist() == ["two\nlines, one comma", "x"]
+    assert listing.columns["caption"].to_pylist() == ["two\nlines, one comma", "x"]
 
 
 def test_a_key_column_names_the_samples(tmp_path: Path) -> None:
-    _, samples = listed(tmp_path, "key,path\nz/1,a.jpg\ny/2,a.jpg\n")
+    listing = listed(tmp_path, "key,path\nz/1,a.jpg\ny/2,a.jpg\n")
 
-    assert samples.keys.to_pylist() == ["z/1", "y/2"]
+    assert listing.keys.to_pylist() == ["z/1", "y/2"]
 
 
 def test_classes_beside_the_manifest_number_the_labels(tmp_path: Path) -> None:
     (tmp_path / "classes.txt").write_text("dog\ncat\nbird\n")
 
-    layout, samples = listed(tmp_path, "path,label\na.jpg,cat\nb.jpg,dog\n")
+    listing = listed(tmp_path, "path,label\na.jpg,cat\nb.jpg,dog\n")
 
-    assert samples.columns["label"].to_pylist() == [1, 0]
-    assert layout.classes == ("dog", "cat", "bird")
+    assert listing.columns["label"].to_pylist() == [1, 0]
+    assert listing.classes == ("dog", "cat", "bird")
 
 
 def test_paths_beside_the_manifests_folder_have_keys_without_dots(tmp_path: Path) -> None:
@@ -97,15 +98,15 @@ def test_paths_beside_the_manifests_folder_have_keys_without_dots(tmp_path: Path
     (tmp_path / "lists").mkdir()
     (tmp_path / "lists" / "all.csv").write_text(f"path\n../a.jpg\n../in/c.png\n{tmp_path}/b.jpg\n")
 
-    _, samples = Manifest(tmp_path / "lists" / "all.csv", allow_outside=True).samples()
+    listing = Manifest(tmp_path / "lists" / "all.csv", allow_outside=True).listing()
 
-    assert samples.keys.to_pylist() == ["a.jpg", "in/c.png", "b.jpg"]
+    assert listing.keys.to_pylist() == ["a.jpg", "in/c.png", "b.jpg"]
 
 
 def test_a_folder_with_metadata_of_hugging_face_is_a_manifest(tmp_path: Path) -> None:
     listed(tmp_path, "file_name,label\na.jpg,1\n", "metadata.csv")
 
-    assert Manifest(tmp_path).samples()[1].keys.to_pylist() == ["a.jpg"]
+    assert Manifest(tmp_path).listing().keys.to_pylist() == ["a.jpg"]
 
 
 def test_the_state_changes_with_an_image(tmp_path: Path) -> None:
@@ -113,7 +114,7 @@ def test_the_state_changes_with_an_image(tmp_path: Path) -> None:
 
     def state() -> bytes:
         manifest = Manifest(tmp_path / "list.csv")
-        manifest.samples()
+        manifest.listing()
         return manifest.state()
 
     before = state()
@@ -183,7 +184,7 @@ def test_a_manifest_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
     (tmp_path / "list.csv").write_bytes(b"path\ncaf\xe9.jpg\n")
 
     with pytest.raises(SourceError, match="not UTF-8: byte 8"):
-        Manifest(tmp_path / "list.csv").samples()
+        Manifest(tmp_path / "list.csv").listing()
 
 
 def read_or_refuse(path: Path) -> Rows | None:
@@ -237,10 +238,10 @@ def test_any_csv_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, te
 def test_an_image_that_says_so_is_one_and_others_are_not(tmp_path: Path) -> None:
     rows = [{"image": {"path": "a.jpg"}, "overlay": {"path": "b.jpg", "role": "depth"}, "name": "original.png"}]
 
-    layout, samples = listed(tmp_path, "\n".join(map(json.dumps, rows)), "list.jsonl")
+    listing = listed(tmp_path, "\n".join(map(json.dumps, rows)), "list.jsonl")
 
-    assert layout.roles == {"image": Role.IMAGE, "overlay": Role.DEPTH}
-    assert samples.columns["name"].to_pylist() == ["original.png"]
+    assert listing.roles == {"image": Role.IMAGE, "overlay": Role.DEPTH}
+    assert listing.columns["name"].to_pylist() == ["original.png"]
 
 
 def test_a_role_that_does_not_exist_is_refused(tmp_path: Path) -> None:
@@ -250,9 +251,9 @@ def test_a_role_that_does_not_exist_is_refused(tmp_path: Path) -> None:
 
 
 def test_names_that_an_index_cannot_have_are_changed(tmp_path: Path) -> None:
-    _, samples = listed(tmp_path, "path,2nd box,split.part\na.jpg,1,2\n")
+    listing = listed(tmp_path, "path,2nd box,split.part\na.jpg,1,2\n")
 
-    assert list(samples.columns) == ["_2nd_box", "split_part"]
+    assert list(listing.columns) == ["_2nd_box", "split_part"]
 
 
 @pytest.mark.parametrize("path", ["../private/x.jpg", "sub/../../private/x.jpg", "{root}/private/x.jpg"])
@@ -263,12 +264,12 @@ def test_a_path_that_leads_out_of_the_folder_is_refused_unless_it_is_allowed(tmp
     (tmp_path / "cats" / "metadata.csv").write_text(f"path\n{path.format(root=tmp_path)}\n")
 
     with pytest.raises(SourceError, match="leads out of the manifest's folder") as caught:
-        open_source(tmp_path / "cats").samples()
+        open_source(tmp_path / "cats").listing()
 
     assert caught.value.where.endswith("metadata.csv: line 2")
     assert "--allow-outside" in caught.value.fix
-    _, samples = open_source(tmp_path / "cats", allow_outside=True).samples()
-    assert Path(os.fsdecode(samples.files[0])).read_text() == "secret"
+    listing = open_source(tmp_path / "cats", allow_outside=True).listing()
+    assert Path(os.fsdecode(listing.files[0])).read_text() == "secret"
 
 
 def test_a_path_goes_up_before_any_link_is_followed(tmp_path: Path) -> None:
@@ -279,12 +280,12 @@ def test_a_path_goes_up_before_any_link_is_followed(tmp_path: Path) -> None:
     (tmp_path / "cats" / "metadata.csv").write_text("path\nlink/../x.jpg\n")
 
     with pytest.raises(StorageError, match="No such file"):
-        open_source(tmp_path / "cats").samples()
+        open_source(tmp_path / "cats").listing()
 
 
 def test_absolute_paths_inside_of_the_folder_are_fine(tmp_path: Path) -> None:
     (tmp_path / "a.jpg").write_text("a")
 
-    _, samples = listed(tmp_path, f"path\n{tmp_path / 'a.jpg'}\n")
+    listing = listed(tmp_path, f"path\n{tmp_path / 'a.jpg'}\n")
 
-    assert samples.keys.to_pylist() == ["a.jpg"]
+    assert listing.keys.to_pylist() == ["a.jpg"]

@@ -8,8 +8,8 @@ import pytest
 
 from penstock.build import BuildOptions, build
 from penstock.errors import ArgumentError
+from penstock.index import Role
 from penstock.sources.masks import ImagesAndMasks
-from penstock.sources.source import Role
 from penstock.synth import Scenes, write
 from tests.unit.sources.listed import bytes_of
 
@@ -36,17 +36,17 @@ def test_a_mask_has_the_name_of_its_image_whatever_the_ending(tmp_path: Path) ->
         )
     )
 
-    layout, samples = source.samples()
+    listing = source.listing()
 
-    assert layout.roles == {"image": Role.IMAGE, "mask": Role.MASK, "depth": Role.DEPTH}
-    assert layout.classes == ("cat", "dog")
-    assert dict(layout.left_out) == {"masks without an image": 1, ".md": 1, ".json": 2}
-    assert samples.keys.to_pylist() == list(images)
-    assert bytes_of(source, samples, "mask") == [b"masks/train/cat/1.PNG", None]
-    assert bytes_of(source, samples, "depth") == [None, b"depth/val/dog/2.tif"]
-    assert samples.splits is not None
-    assert samples.splits.to_pylist() == ["train", "val"]
-    assert samples.columns["label"].to_pylist() == [0, 1]
+    assert listing.roles == {"image": Role.IMAGE, "mask": Role.MASK, "depth": Role.DEPTH}
+    assert listing.classes == ("cat", "dog")
+    assert dict(listing.left_out) == {"masks without an image": 1, ".md": 1, ".json": 2}
+    assert listing.keys.to_pylist() == list(images)
+    assert bytes_of(source, listing, "mask") == [b"masks/train/cat/1.PNG", None]
+    assert bytes_of(source, listing, "depth") == [None, b"depth/val/dog/2.tif"]
+    assert listing.splits is not None
+    assert listing.splits.to_pylist() == ["train", "val"]
+    assert listing.columns["label"].to_pylist() == [0, 1]
 
 
 def test_a_changed_mask_changes_the_state(tmp_path: Path) -> None:

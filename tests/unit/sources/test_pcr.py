@@ -24,11 +24,11 @@ def fixture(shared_data: Path) -> Path:
 
 def test_the_published_fixture_is_rebuilt_byte_for_byte(fixture: Path) -> None:
     source = open_source(fixture)
-    _, samples = source.samples()
+    listing = source.listing()
 
     assert source.kind == "pcr"
-    assert samples.keys.to_pylist() == ["PCR_0/00000.jpg"]  # its index lists the record ten times
-    assert samples.columns["label"].to_pylist() == [0]
+    assert listing.keys.to_pylist() == ["PCR_0/00000.jpg"]  # its index lists the record ten times
+    assert listing.columns["label"].to_pylist() == [0]
     assert list(source.read("image", np.array([0]))) == [(fixture / "small_progressive.jpg").read_bytes()]
 
 
@@ -55,11 +55,11 @@ def test_records_of_several_images_with_fewer_scans_are_read(tmp_path: Path) -> 
     write_records(tmp_path, images, per_record=2)
 
     source = open_source(tmp_path)
-    _, samples = source.samples()
+    listing = source.listing()
 
-    assert samples.columns["label"].to_pylist() == [0, 10, 20, 30, 40]
+    assert listing.columns["label"].to_pylist() == [0, 10, 20, 30, 40]
     assert list(source.read("image", np.arange(5))) == images
-    assert samples.places["image"].length.tolist() == [len(image) for image in images]
+    assert listing.images["image"].length.tolist() == [len(image) for image in images]
 
 
 @pytest.mark.parametrize(
@@ -79,13 +79,13 @@ def test_damaged_records_are_refused(tmp_path: Path, damage: object, what: str) 
     index.write_bytes(changed[0])
     record.write_bytes(changed[1])
     with pytest.raises(SourceError, match=what):
-        open_source(tmp_path).samples()
+        open_source(tmp_path).listing()
 
 
 def test_records_without_a_protobuf_index_say_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "PCR_0.pcr").write_bytes(b"x")
     with pytest.raises(SourceError, match=r"PCR_index\.pb") as caught:
-        open_source(tmp_path).samples()
+        open_source(tmp_path).listing()
     assert "pickle" in caught.value.fix
 
 

@@ -11,18 +11,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.errors import SourceError
-from penstock.sources.source import Layout, Role, Samples
+from penstock.index import Listing, Role
 from penstock.sources.webdataset import WebDataset, split_name
 from tests.unit.sources.listed import bytes_of
 from tests.unit.sources.tars import write_tar
 
 
-def listed(path: Path) -> tuple[Layout, Samples]:
-    return WebDataset(path).samples()
+def listed(path: Path) -> Listing:
+    return WebDataset(path).listing()
 
 
-def images(samples: Samples, field: str = "image") -> list[bytes | None]:
-    return bytes_of(WebDataset(Path()), samples, field)
+def images(listing: Listing, field: str = "image") -> list[bytes | None]:
+    return bytes_of(WebDataset(Path()), listing, field)
 
 
 def refusal(tmp_path: Path, members: Mapping[str, bytes]) -> SourceError:
@@ -38,24 +38,24 @@ def test_members_with_one_base_name_form_a_sample(tmp_path: Path) -> None:
         {"cats/1.jpg": b"one", "cats/1.cls": b"3\n", "cats/1.txt": b"a cat", "b.2/2.JPG": b"two", "b.2/2.cls": b"0"},
     )
 
-    layout, samples = listed(path)
+    listing = listed(path)
 
-    assert samples.keys.to_pylist() == ["cats/1", "b.2/2"]
-    assert images(samples, "image") == [b"one", b"two"]
-    assert samples.columns["label"].to_pylist() == [3, 0]
-    assert samples.columns["txt"].to_pylist() == ["a cat", None]
-    assert layout.roles == {"image": Role.IMAGE}
-    assert layout.classes is None
+    assert listing.keys.to_pylist() == ["cats/1", "b.2/2"]
+    assert images(listing, "image") == [b"one", b"two"]
+    assert listing.columns["label"].to_pylist() == [3, 0]
+    assert listing.columns["txt"].to_pylist() == ["a cat", None]
+    assert listing.roles == {"image": Role.IMAGE}
+    assert listing.classes is None
 
 
 def test_named_images_are_fields_of_their_own(tmp_path: Path) -> None:
     path = write_tar(tmp_path / "a.tar", {"1.png": b"a", "1.seg.png": b"b", "1.depth.png": b"c", "2.jpg": b"d"})
 
-    layout, samples = listed(path)
+    listing = listed(path)
 
-    assert layout.roles == {"image": Role.IMAGE, "depth": Role.DEPTH, "seg": Role.MASK}
-    assert images(samples, "image") == [b"a", b"d"]
-    assert images(samples, "seg") == [b"b", None]
+    assert listing.roles == {"image": Role.IMAGE, "depth": Role.DEPTH, "seg": Role.MASK}
+    assert images(listing, "image") == [b"a", b"d"]
+    assert images(listing, "seg") == [b"b", None]
 
 
 def test_json_becomes_columns_and_may_name_the_sample(tmp_path: Path) -> None:
@@ -69,14 +69,14 @@ def test_json_becomes_columns_and_may_name_the_sample(tmp_path: Path) -> None:
         },
     )
 
-    layout, samples = listed(path)
+    listing = listed(path)
 
-    assert samples.keys.to_pylist() == ["photos/1.v2.jpg", "2"]
-    assert samples.columns["boxes"].to_pylist() == [[[0, 1, 2, 3.5]], []]
-    assert samples.columns["source_id"].to_pylist() == [7, None]
-    assert samples.columns["who"].to_pylist() == ['{"name": "x"}', None]
-    assert samples.columns["label"].to_pylist() == [None, 0]
-    assert layout.classes == ("dog",)
+    assert listing.keys.to_pylist() == ["photos/1.v2.jpg", "2"]
+    assert listing.columns["boxes"].to_pylist() == [[[0, 1, 2, 3.5]], []]
+    assert listing.columns["source_id"].to_pylist() == [7, None]
+    assert listing.columns["who"].to_pylist() == ['{"name": "x"}', None]
+    assert listing.columns["label"].to_pylist() == [None, 0]
+    assert listing.classes == ("dog",)
 
 
 def test_shards_name_splits_and_part_equal_keys(tmp_path: Path) -> None:
@@ -84,17 +84,17 @@ def test_shards_name_splits_and_part_equal_keys(tmp_path: Path) -> None:
     write_tar(tmp_path / "train-000001.tar", {"0.jpg": b""})
     write_tar(tmp_path / "deep" / "val-000000.tar", {"0.jpg": b""})
 
-    _, samples = listed(tmp_path)
+    listing = listed(tmp_path)
 
-    assert samples.keys.to_pylist() == ["deep/val-000000/0", "train-000000/0", "train-000001/0"]
-    assert samples.splits is not None
-    assert samples.splits.to_pylist() == ["val", "train", "train"]
+    assert listing.keys.to_pylist() == ["deep/val-000000/0", "train-000000/0", "train-000001/0"]
+    assert listing.splits is not None
+    assert listing.splits.to_pylist() == ["val", "train", "train"]
 
 
 def test_shards_without_a_split_in_their_names_have_none(tmp_path: Path) -> None:
-    _, samples = listed(write_tar(tmp_path / "part-0.tar", {"0.jpg": b""}))
+    listing = listed(write_tar(tmp_path / "part-0.tar", {"0.jpg": b""}))
 
-    assert samples.splits is None
+    assert listing.splits is None
 
 
 def test_the_state_changes_with_a_shard(tmp_path: Path) -> None:
@@ -161,30 +161,30 @@ def test_a_thousand_samples_stand_where_they_were_put(tmp_path: Path) -> None:
     contents = [rng.bytes(int(size)) for size in rng.integers(0, 2000, 1000)]
     path = write_tar(tmp_path / "a.tar", {f"{index:04}.png": image for index, image in enumerate(contents)})
 
-    assert images(listed(path)[1]) == contents
+    assert images(listed(path)) == contents
 
 
 def test_classes_beside_the_tars_are_what_labels_count(tmp_path: Path) -> None:
     (tmp_path / "classes.txt").write_text("dog\ncat\n")
     write_tar(tmp_path / "a.tar", {"1.jpg": b"", "1.cls": b"1"})
 
-    layout, samples = listed(tmp_path)
+    listing = listed(tmp_path)
 
-    assert layout.classes == ("dog", "cat")
-    assert samples.columns["label"].to_pylist() == [1]
+    assert listing.classes == ("dog", "cat")
+    assert listing.columns["label"].to_pylist() == [1]
 
 
 def test_a_split_in_json_counts_more_than_the_name_of_the_tar(tmp_path: Path) -> None:
     path = write_tar(tmp_path / "train-0.tar", {"1.jpg": b"", "1.json": b'{"split": "holdout"}', "2.jpg": b""})
 
-    splits = listed(path)[1].splits
+    splits = listed(path).splits
 
     assert splits is not None
     assert splits.to_pylist() == ["holdout", "train"]
 
 
 def test_a_label_of_two_signs_is_text(tmp_path: Path) -> None:
-    layout, samples = listed(write_tar(tmp_path / "a.tar", {"1.jpg": b"", "1.cls": b"--1"}))
+    listing = listed(write_tar(tmp_path / "a.tar", {"1.jpg": b"", "1.cls": b"--1"}))
 
-    assert layout.classes == ("--1",)
-    assert samples.columns["label"].to_pylist() == [0]
+    assert listing.classes == ("--1",)
+    assert listing.columns["label"].to_pylist() == [0]

@@ -11,8 +11,6 @@ from penstock.lab.jobs.contract import LeftOut
 from penstock.lab.loaders.contract import LoaderSpec
 from penstock.lab.loaders.ours import part_of
 from penstock.load.source import open_samples
-from penstock.records.dataset import open_dataset
-from penstock.records.folder import list_folder
 
 
 def beton_of(spec: LoaderSpec) -> Path:
@@ -27,8 +25,7 @@ def labelled_files(spec: LoaderSpec) -> list[tuple[str, int]]:
     chosen = part_of(samples, spec.part, spec.share)
     ids = np.arange(len(samples)) if chosen is None else chosen
     labels = samples.scalars.get("label", np.zeros(len(samples), np.int64))
-    is_folder = Path(spec.path) == Path(spec.folder)
-    keys = list_folder(spec.folder).keys if is_folder else open_dataset(spec.path).column("key").to_pylist()
+    keys = samples.index.column("key").to_pylist() if samples.index is not None else []
     files = [(str(Path(spec.folder) / keys[sample]), int(labels[sample])) for sample in ids.tolist()]
     missing = next((path for path, _ in files if not Path(path).is_file()), None)
     if missing is not None:

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from penstock import _native
+from penstock.index import Ids
 from penstock.lab.loaders.contract import LoaderSpec
 from penstock.load import Loader
 from penstock.load.loader_options import OWN_CACHES
-from penstock.load.samples import Ids, Samples
+from penstock.load.samples import Samples
 from penstock.load.source import open_samples
 from penstock.transforms import CenterCrop, RandomCrop, RandomHorizontalFlip, RandomResizedCrop, Resize, Transform
 

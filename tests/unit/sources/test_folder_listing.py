@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from penstock.errors import StorageError
-from penstock.records import list_folder
+from penstock.sources.folder_listing import list_folder
 
 
 def touch(root: Path, *names: str) -> Path:

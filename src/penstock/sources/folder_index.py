@@ -1,4 +1,4 @@
-"""A plain image folder, with no build: its listing is kept in the user's cache directory, never beside the images."""
+"""The index of a plain image folder. The listing is kept in the user's cache directory, never beside the images."""
 
 from __future__ import annotations
 
@@ -7,24 +7,28 @@ import logging
 import os
 import zlib
 from collections.abc import Callable
+from functools import cached_property
 from hashlib import blake2b
 from itertools import pairwise
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from penstock import _native
-from penstock.codecs.table import BUILTIN, plug_ins
 from penstock.errors import StorageError, printable
-from penstock.load.samples import Samples, as_folder, pack_names
-from penstock.records.folder import list_folder
-from penstock.storage import make_folders, read_file, read_range, write_file
+from penstock.index import Field, FileNames, ImageColumns, ListedIndex, Role, SampleIndex
+from penstock.index.file_names import as_folder, pack_names
+from penstock.sources.folder_listing import list_folder
+from penstock.storage import make_folders, read_file, write_file
 from penstock.types import OnProgress, no_progress
 from penstock.units import left_out_text
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 LOG = logging.getLogger("penstock")
-VERSION = 2
+VERSION = 3
 LEAST_KEPT = 1000  # images; a smaller folder is listed sooner than its listing is found
 MOST_LISTINGS = 64
 Arrays = dict[str, npt.NDArray[np.generic]]
@@ -33,26 +37,92 @@ Arrays = dict[str, npt.NDArray[np.generic]]
 def open_folder(
     folder: str | os.PathLike[str],
     on_progress: OnProgress = no_progress,
-    check: Callable[[Path], None] | None = None,
-) -> Samples:
-    """Open the images of a folder as samples. Lists it once; later only its folders' times are looked at.
+    otherwise: Callable[[Path], SampleIndex | None] | None = None,
+) -> SampleIndex:
+    """Open the images of a folder. Lists it once; later opens only compare the folders' times.
 
-    `check` is called before a folder is listed, and raises if it is something else than images. What the listing left
-    out is logged in one line.
+    `otherwise` is called before a folder is listed; if the folder is another kind of source, it returns its index.
+    Files that are left out are logged in one line.
     """
     place = Path(folder).absolute()
     kept = _kept_path(place)
     arrays = _read_kept(kept)
     if arrays is None or not _is_current(place, arrays):
-        if check is not None:
-            check(place)
+        other = None if otherwise is None else otherwise(Path(folder))
+        if other is not None:
+            return other
         arrays = _list(place, on_progress)
         if len(arrays["sizes"]) >= LEAST_KEPT:
             _keep(kept, arrays)
-    left_out = dict(zip(arrays["left_out"].tolist(), arrays["left_out_counts"].tolist(), strict=True))
+    left_out = _left_out(arrays)
     if left_out:
         LOG.info("Loader: %s: %s", printable(str(place)), left_out_text(left_out))
-    return _samples(place, arrays)
+    return FolderIndex(place, arrays)
+
+
+class FolderIndex(ListedIndex):
+    """Images of a folder by the order of their paths. Arrow columns are made when they are first asked for."""
+
+    def __init__(self, place: Path, arrays: Arrays) -> None:
+        self.place = str(place)
+        self.kind = "folder"
+        self.roles = {"image": Role.IMAGE}
+        self.left_out = _left_out(arrays)
+        self._arrays = arrays
+        self._classes = tuple(str(name) for name in arrays["classes"]) or None
+        self._files = FileNames(
+            as_folder(place), arrays["names"].astype(np.uint8), arrays["name_ends"].astype(np.uint64)
+        )
+        self.rows = np.arange(len(self._files))
+        self._images = {
+            "image": ImageColumns.of_files(self.rows.astype(np.int32), arrays["sizes"].astype(np.int64)),
+        }
+
+    @property
+    def column_fields(self) -> list[Field]:
+        """The label, if there are classes."""
+        return [Field("label", "label", type="int32", classes=self._classes)] if self._classes else []
+
+    @property
+    def splits(self) -> tuple[str, ...]:
+        """Names of the splits."""
+        return tuple(str(name) for name in self._arrays["split_names"])
+
+    @property
+    def split_numbers(self) -> npt.NDArray[np.int16]:
+        """The split of each sample; -1 for samples in none."""
+        return self._arrays["splits"].astype(np.int16)
+
+    @property
+    def labels(self) -> npt.NDArray[np.int64] | None:
+        """The label of each sample, -1 for images that are in no class folder; None without classes."""
+        return self._arrays["labels"].astype(np.int64) if self._classes else None
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A digest of the names."""
+        return _fingerprint(self._arrays)
+
+    @cached_property
+    def table(self) -> pa.Table:
+        """Keys, splits and labels as Arrow columns."""
+        import pyarrow as pa
+
+        ends = np.concatenate([[0], self._arrays["name_ends"].astype(np.int64)])
+        buffers = [None, pa.py_buffer(ends.tobytes()), pa.py_buffer(self._arrays["names"].tobytes())]
+        keys = pa.LargeStringArray.from_buffers(len(ends) - 1, buffers[1], buffers[2]).cast(pa.string())
+        columns: dict[str, pa.Array] = {"key": keys}
+        if self.splits:
+            names = pa.array([*self.splits, None], pa.string())
+            columns["split"] = names.take(pa.array(self.split_numbers % len(names)))
+        if self._classes:
+            labels = self._arrays["labels"].astype(np.int32)
+            columns["label"] = pa.array(labels, pa.int32(), mask=labels < 0)
+        return pa.table(columns)
+
+
+def _left_out(arrays: Arrays) -> dict[str, int]:
+    return dict(zip(arrays["left_out"].tolist(), arrays["left_out_counts"].tolist(), strict=True))
 
 
 def _list(place: Path, on_progress: OnProgress) -> Arrays:
@@ -66,7 +136,7 @@ def _list(place: Path, on_progress: OnProgress) -> Arrays:
         "name_ends": name_ends,
         "sizes": listing.sizes,
         "labels": listing.labels.astype(np.int64),
-        "has_classes": np.array(bool(listing.classes)),
+        "classes": np.array(listing.classes, dtype=np.str_),
         "splits": splits,
         "split_names": np.array(split_names, dtype=np.str_),
         "folders": folders,
@@ -81,63 +151,6 @@ def _numbered(splits: list[str | None]) -> tuple[npt.NDArray[np.int16], list[str
     names = sorted({split for split in splits if split is not None})
     number: dict[str | None, int] = {name: index for index, name in enumerate(names)}
     return np.array([number.get(split, -1) for split in splits], np.int16), names
-
-
-def _samples(place: Path, arrays: Arrays) -> Samples:
-    sizes = arrays["sizes"].astype(np.int64)
-    table = _native.SampleTable(
-        as_folder(place), arrays["names"].astype(np.uint8), arrays["name_ends"].astype(np.uint64), len(sizes), []
-    )
-    table.add_field()
-    return Samples(
-        place=str(place),
-        num_samples=len(sizes),
-        table=table,
-        image_fields=("image",),
-        scalars={"label": arrays["labels"]} if arrays["has_classes"] else {},
-        formats=np.zeros(len(sizes), np.uint8),
-        splits=arrays["splits"].astype(np.int16),
-        split_names=tuple(str(name) for name in arrays["split_names"]),
-        sizes=sizes,
-        largest_pixel_bytes=None,
-        fingerprint=_fingerprint(arrays),
-        unloadable=_decoded_in_python(arrays),
-        read_head=lambda sample, num_bytes: _read_head(place, arrays, sample, num_bytes),
-    )
-
-
-def _read_head(place: Path, arrays: Arrays, sample: int, num_bytes: int) -> bytes:
-    ends, sizes = arrays["name_ends"].astype(np.int64, copy=False), arrays["sizes"]
-    begin = int(ends[sample - 1]) if sample else 0
-    name = arrays["names"][begin : int(ends[sample])].tobytes()
-    return read_range(os.fsdecode(as_folder(place) + name), 0, min(num_bytes, int(sizes[sample])))
-
-
-def _decoded_in_python(arrays: Arrays) -> dict[int, str]:
-    """Files whose ending names a codec that the native core does not have. What content says shows only in reading."""
-    text, ends = arrays["names"].astype(np.uint8), arrays["name_ends"].astype(np.int64)
-    begins = np.concatenate(([0], ends[:-1]))
-    last = text[ends - 1] | 32  # letters become small
-    found: dict[int, str] = {}
-    for ending in python_endings():
-        # The last letter leaves few of a million names, whose tails are then looked at.
-        for sample in np.flatnonzero(last == ord(ending[-1])).tolist():
-            name = text[begins[sample] : ends[sample]].tobytes()
-            if name.lower().endswith(ending.encode()):
-                found[sample] = os.fsdecode(name)
-    return found
-
-
-def python_endings() -> set[str]:
-    """Endings of files that only Python decodes.
-
-    >>> sorted(python_endings() & {".tif", ".png"})
-    ['.tif']
-    """
-    native = set(_native.codec_names())
-    codecs = (*BUILTIN, *plug_ins())
-    loadable = {ending for codec in codecs if codec.name in native for ending in codec.extensions}
-    return {ending for codec in codecs for ending in codec.extensions} - loadable
 
 
 def _fingerprint(arrays: Arrays) -> str:
@@ -184,7 +197,14 @@ def _is_sound(arrays: Arrays) -> bool:
     """Whether a listing that was kept is one: native code reads names by these numbers, and opens what they name."""
     count = len(arrays["sizes"])
     kinds = {"names": "u", "name_ends": "u", "sizes": "i", "labels": "i", "splits": "i", "folders": "u"}
-    kinds |= {"folder_ends": "u", "folder_times": "i", "left_out_counts": "i", "split_names": "U", "left_out": "U"}
+    kinds |= {
+        "folder_ends": "u",
+        "folder_times": "i",
+        "left_out_counts": "i",
+        "split_names": "U",
+        "left_out": "U",
+        "classes": "U",
+    }
     if any(arrays[name].ndim != 1 or arrays[name].dtype.kind not in kind for name, kind in kinds.items()):
         return False
     if any(arrays[name].dtype != np.uint8 for name in ("names", "folders")):
@@ -196,7 +216,7 @@ def _is_sound(arrays: Arrays) -> bool:
     return bool(
         same
         and count > 0
-        and arrays["has_classes"].ndim == 0
+        and (arrays["labels"].astype(np.int64) < max(len(arrays["classes"]), 1)).all()
         and (sizes >= 0).all()
         and (splits >= -1).all()
         and (splits < len(arrays["split_names"])).all()

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
-from penstock.records.folder import FolderListing, list_folder
+from penstock.index import ImageColumns, Listing, Role
+from penstock.sources.folder_listing import FolderListing, list_folder
 from penstock.sources.probe import Probe
-from penstock.sources.source import FilesOnly, Layout, Places, Role, Samples
+from penstock.sources.source import FilesOnly
 
 
 class ImageFolder(FilesOnly):
@@ -25,7 +26,7 @@ class ImageFolder(FilesOnly):
         """Any folder will do: the last in the table."""
         return probe.is_folder
 
-    def samples(self) -> tuple[Layout, Samples]:
+    def listing(self) -> Listing:
         """List the folder."""
         import pyarrow as pa
 
@@ -34,15 +35,16 @@ class ImageFolder(FilesOnly):
         has_labels = bool(listing.classes)
         labels = pa.array(listing.labels, pa.int32(), mask=listing.labels < 0)
         has_splits = any(split is not None for split in listing.splits)
-        places = Places(np.arange(count, dtype=np.int32), np.zeros(count, np.int64), listing.sizes)
-        samples = Samples(
+        return Listing(
             keys=pa.array(listing.keys, pa.string()),
-            places={"image": places},
+            roles={"image": Role.IMAGE},
+            images={"image": ImageColumns.of_files(np.arange(count, dtype=np.int32), listing.sizes)},
             files=listing.paths,
             splits=pa.array(listing.splits, pa.string()) if has_splits else None,
             columns={"label": labels} if has_labels else {},
+            classes=listing.classes if has_labels else None,
+            left_out=listing.left_out,
         )
-        return Layout({"image": Role.IMAGE}, listing.classes if has_labels else None, listing.left_out), samples
 
     def state(self) -> bytes:
         """Times of all files."""

@@ -1,0 +1,66 @@
+"""`penstock.open`: the samples at a path as one `SampleIndex`, whatever the path is."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from penstock.errors import ArgumentError
+from penstock.index import ListedIndex, SampleIndex
+from penstock.records.dataset import UNFINISHED, Dataset
+from penstock.records.manifest import FILE_NAME
+from penstock.sources.folder_index import open_folder
+from penstock.sources.image_folder import ImageFolder
+from penstock.sources.kinds import recognise
+from penstock.sources.source import Source
+from penstock.types import OnProgress, no_progress
+
+
+def open_index(path: str | os.PathLike[str], *, on_progress: OnProgress = no_progress) -> SampleIndex:
+    """Open the samples of a dataset, an image folder, tars, a manifest (CSV, JSONL) or any other source.
+
+    A folder that holds `manifest.json`, or ends in `.pen`, is a dataset. Other kinds are detected from a few file
+    names; `penstock.build.open_source` takes the kind by name. No pixel is decoded, nothing is written beside the data,
+    and no code of the data's author runs. Ids are ranks in the order of keys, the same as in a dataset built from it.
+
+    >>> import tempfile, penstock
+    >>> from penstock.build import build
+    >>> from penstock.synth import Scenes, write
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     done = write(f"{folder}/images", images=4, scenes=Scenes(width=32, height=32, classes=2))
+    ...     built = build(f"{folder}/images", f"{folder}/data.pen", mix="weir:fast=0.5,raw=0.5")
+    ...     dataset, images = penstock.open(f"{folder}/data.pen"), penstock.open(f"{folder}/images")
+    ...     sample = dataset[3]
+    ...     same = bool((sample["image"] == images[3]["image"]).all())
+    >>> len(dataset), sample["key"], sample["label"], sample["image"].shape, same
+    (4, 'class001/000003.png', 1, (32, 32, 3), True)
+    """
+    place = Path(path)
+    if is_dataset(place):
+        return Dataset(place)
+    return open_folder(place, on_progress, _open_other)
+
+
+def index_of(source: Source) -> ListedIndex:
+    """List a source and sort what it found by key. Unlike `open_index` this uses no listing of an earlier time."""
+    return ListedIndex(str(source.path), source.kind, source.listing())
+
+
+def is_dataset(place: Path) -> bool:
+    """Tell whether a path is a dataset, an unfinished one included."""
+    return place.suffix == ".pen" or (place / FILE_NAME).is_file() or (place / UNFINISHED).is_dir()
+
+
+def _open_other(place: Path) -> SampleIndex | None:
+    """Return the index of what is no plain folder of images; None if it is one."""
+    found = recognise(place)
+    if found is ImageFolder:
+        return None
+    if found is None:
+        raise ArgumentError(
+            "this is neither a dataset nor a source of images",
+            where=str(place),
+            fix="name a folder of images, a .tar, .csv or .jsonl file, or a folder that `penstock build` wrote",
+            code=100,
+        )
+    return index_of(found(place))
