@@ -181,7 +181,7 @@ def times(files: list[Path], work: Path, rounds: int) -> Iterator[Line]:
             command = [sys.executable, "-m", "bench.fidelity", "--epoch", str(path), str(fidelity or 0)]
             done = run(command, Limits(disk_bytes_per_second=DISK_BYTES_PER_SECOND), on=path)
             seconds[fidelity].append(float(json.loads(done.stdout)["seconds"]))
-            held = done.means.disk
+            held = done.enforced_by.disk
     full = statistics.median(seconds[None])
     for fidelity, values in seconds.items():
         ratio = statistics.median(values) / full

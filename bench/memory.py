@@ -220,7 +220,7 @@ def reads_found(epochs: list[dict[str, Any]], done: Completed) -> dict[str, obje
         "read_share_by_disk": statistics.mean(by_disk) if by_disk else None,
         "read_share": statistics.mean(epoch["bytes_read"] / total for epoch in epochs[1:]),
         "num_samples": epochs[-1]["num_images"],
-        "means": done.means.as_dict(),
+        "enforced_by": done.enforced_by.as_dict(),
         "peak_memory_bytes": epochs[-1]["peak_memory_bytes"],
     }
 
@@ -309,7 +309,7 @@ def measure_counts(lines: Lines, dataset: Path) -> None:
                 limits = page_cache_limits(wish, SHARE, dataset)
             done, epochs = epochs_of(wish, limits)
             found = spread_of([count for epoch in epochs[1:] for count in whole(epoch, "batch_disk_bytes")])
-            lines.add("rate", what, {"batch_disk_bytes": found, "means": done.means.as_dict()})
+            lines.add("rate", what, {"batch_disk_bytes": found, "enforced_by": done.enforced_by.as_dict()})
 
 
 def measure_by_readers(lines: Lines, dataset: Path) -> None:
@@ -318,7 +318,7 @@ def measure_by_readers(lines: Lines, dataset: Path) -> None:
         what: dict[str, object] = {"contender": cache, "memory_share": SHARE, "by": "readers"}
         if lines.wants("rate", **what):
             done, epochs = epochs_of(wish_for(dataset, cache, SHARE), Limits(), EmulatedDisk(DISK, None))
-            lines.add("rate", what, rate_found(epochs, done) | {"means": {"disk": "readers"}})
+            lines.add("rate", what, rate_found(epochs, done) | {"enforced_by": {"disk": "readers"}})
 
 
 def measure_long_batches(lines: Lines, small: Path) -> None:
@@ -339,7 +339,7 @@ def rate_found(epochs: list[dict[str, Any]], done: Completed) -> dict[str, objec
     return {
         "images_per_second": statistics.mean(epoch["num_images"] / epoch["wall_seconds"] for epoch in warm),
         "batch_seconds": spread_of([seconds for epoch in warm for seconds in whole(epoch, "batch_seconds")]),
-        "means": done.means.as_dict(),
+        "enforced_by": done.enforced_by.as_dict(),
     }
 
 
@@ -430,7 +430,7 @@ def decoded_found(epochs: list[dict[str, Any]], done: Completed) -> dict[str, ob
         "num_unfit": kept["num_unfit"],
         "measured": kept.get("measured"),
         "peak_memory_bytes": epochs[-1]["peak_memory_bytes"],
-        "means": done.means.as_dict(),
+        "enforced_by": done.enforced_by.as_dict(),
     }
 
 

@@ -27,6 +27,7 @@ PAGES = (
     "docs/guide/*.md",
     "docs/extending/*.md",
     "docs/decisions/*.md",
+    "docs/results/*.md",
     "bench/*.md",
     "fuzz/*.md",
 )
@@ -36,11 +37,7 @@ HISTORY = frozenset({"CHANGELOG.md"})
 # Files and folders that are not clean yet. The list may only shrink: a test fails when a path in it is clean.
 UNFINISHED: tuple[str, ...] = (
     "ARCHITECTURE.md",
-    "CONTRIBUTING.md",
-    "SECURITY.md",
     "bench",
-    "docs/decisions",
-    "docs/weir-on-accelerators.md",
     "examples",
     "fuzz",
     "native",

@@ -25,7 +25,7 @@ from penstock import Loader
 from penstock.bench.loader import LoaderBenchOptions, memory_for
 from penstock.limits import Limits
 from penstock.limits.cgroups import make_groups
-from penstock.limits.run import device_of
+from penstock.limits.limited_run import device_of
 from penstock.transforms.named import named
 
 ROOT = Path(__file__).parents[2]

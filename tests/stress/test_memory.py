@@ -17,7 +17,7 @@ import pytest
 
 from penstock.build import build
 from penstock.limits import Limits, run
-from penstock.limits.run import Completed
+from penstock.limits.limited_run import Completed
 from penstock.transforms import RandomResizedCrop
 from tests.unit.load.counted import memory_for as memory_of_one
 
@@ -75,7 +75,7 @@ def loaded(limits: Limits, **wish: object) -> tuple[Completed, dict[str, Any]]:
 
 def needs_groups(kind: str, done: Completed) -> None:
     """Skip, with the reason, where no control group holds a limit."""
-    held = done.means.as_dict()[kind]
+    held = done.enforced_by.as_dict()[kind]
     if not held.startswith("cgroup"):
         pytest.skip(f"{kind} is held by {held!r} here: no permission for control groups")
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
+import itertools
 import re
 
 import pytest
 
-from tests.import_graph import PACKAGE, ROOT, calls_in, find_circle, imports_of, inner_graph, modules
+from tests.import_graph import PACKAGE, ROOT, calls_in, find_circle, imports_of, inner_graph, modules, syntax
 
 # A folder (or module at the top) may use what stands in the rows above its own, and nothing beside it in its row.
 LAYERS = (
@@ -29,7 +31,7 @@ LAYERS = (
     ("lab",),
     ("auto",),
     ("testing",),
-    ("cli",),
+    ("cli", "worker"),
     ("__main__",),
 )
 RANKS = {folder: rank for rank, row in enumerate(LAYERS) for folder in row}
@@ -113,6 +115,27 @@ def test_special_imports_stay_in_their_place(module: str) -> None:
 def test_only_the_command_line_prints(module: str) -> None:
     if not is_under(module, ("penstock.cli",)):
         assert not {"print", "sys.stdout.write", "sys.stderr.write"} & set(calls_in(module))
+
+
+# Modules that other modules run in a process of their own.
+PROCESSES = {
+    "penstock.worker": "tasks of benchmarks and the lab, under limits",
+    "penstock.limits.join": "joins control groups, then becomes the command",
+    "penstock.functions.worker": "runs functions of the user's",
+}
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_no_module_runs_the_command_line_in_a_process(module: str) -> None:
+    """An import against the layers can hide behind `python -m penstock …`."""
+    started = [
+        second.value
+        for node in ast.walk(syntax(module))
+        if isinstance(node, (ast.List, ast.Tuple))
+        for first, second in itertools.pairwise(node.elts)
+        if isinstance(first, ast.Constant) and first.value == "-m" and isinstance(second, ast.Constant)
+    ]
+    assert not [name for name in started if str(name).startswith(PACKAGE) and name not in PROCESSES]
 
 
 @pytest.mark.parametrize("module", MODULES)

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from penstock.auto.run import AutoResult, Decision, goals_of
+from penstock.auto.run import AutoResult, Decision
 from penstock.bench import EmulatedBench
 from penstock.plan import Plan, Row
 from penstock.plan.mix_rates import rates_of, two_formats
@@ -34,13 +34,13 @@ def make_report(decision: Decision, result: AutoResult | None, problem: Problem 
 
 
 def _problem(decision: Decision) -> Problem:
-    return make_problem(decision.profile, goals_of(decision.options, decision.profile))
+    return make_problem(decision.profile, decision.goals)
 
 
 def _measured(decision: Decision, result: AutoResult, problem: Problem) -> Section:
     plan = decision.plan
     groups = [
-        ("before", [("predicted", plan.rows[0].rates.end_to_end), ("measured", result.before.images_per_second)]),
+        ("before", [("predicted", plan.rows.folder.rates.end_to_end), ("measured", result.before.images_per_second)]),
         ("after", [("predicted", plan.chosen.rates.end_to_end), ("measured", result.after.images_per_second)]),
     ]
     shapes = [
@@ -50,7 +50,7 @@ def _measured(decision: Decision, result: AutoResult, problem: Problem) -> Secti
     before, after = result.before.images_per_second, result.after.images_per_second
     sentences = (
         f"Measured: {before:,.0f} images/s before, {after:,.0f} after.",
-        f"Limits were held so: before {result.before.means}; after {result.after.means}.",
+        f"Limits were enforced as follows: before {result.before.enforced_by}; after {result.after.enforced_by}.",
         *_about_cache(decision),
     )
     return Section(
@@ -114,7 +114,7 @@ def _mixes(plan: Plan, problem: Problem) -> Section:
     """Load and decode rates between the source's format and the chosen one that differs most from it."""
     source = problem.source
     others = {name: share for name, share in plan.mix.items() if name != problem.formats[source]}
-    single = next(iter(plan.rows[2].mix))
+    single = next(iter(plan.rows.single.mix))
     name = max(others, key=lambda key: others[key]) if others else single
     if name == problem.formats[source]:
         name = next((other for other in problem.formats if other != name), name)

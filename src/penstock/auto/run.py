@@ -10,12 +10,14 @@ from pathlib import Path
 
 from penstock.bench import EmulatedBench, LoaderBenchOptions, bench_under
 from penstock.build import Built, prepare
-from penstock.build.rules import read_rules
+from penstock.build.rules import rules_of_plan
 from penstock.limits import NO_LIMITS, Limits
 from penstock.load.budget import MemoryRequest, plan_budget
-from penstock.plan import Goals, Plan, Row, make_plan, write_plan
+from penstock.plan import Goals, Plan, Row, make_plan
 from penstock.profile import Profile
 from penstock.profile.measure import ProfileOptions, measure
+from penstock.transforms import split
+from penstock.transforms.named import named
 from penstock.types import OnProgress, no_progress
 
 WORTH_BUILDING = 1.10
@@ -50,6 +52,7 @@ class Decision:
     source: Path
     options: AutoOptions
     profile: Profile
+    goals: Goals
     plan: Plan
     free_bytes: int
 
@@ -60,8 +63,8 @@ class Decision:
 
     @property
     def cache_bytes(self) -> int:
-        """What the plan gives the loader's cache."""
-        return goals_of(self.options, self.profile).memory_bytes or 0
+        """Return the bytes that the plan gives the loader's cache."""
+        return self.goals.memory_bytes or 0
 
     @property
     def benches_cache(self) -> bool:
@@ -69,7 +72,7 @@ class Decision:
         count = self.profile.dataset.num_samples
         cold = [
             count / min(row.rates.decode, row.rates.load * (1 - row.rates.cached_share) or row.rates.decode)
-            for row in (self.plan.rows[0], self.plan.chosen)
+            for row in (self.plan.rows.folder, self.plan.chosen)
         ]
         return self.cache_bytes > 0 and max(cold) <= FILL_SECONDS
 
@@ -113,8 +116,9 @@ def decide(
         budget_seconds=45.0,
     )
     profile = measure(source, wanted, on_progress=on_progress)
-    plan = make_plan(profile, goals_of(options, profile), seed=options.seed)
-    return Decision(Path(source), options, profile, plan, shutil.disk_usage(beside).free)
+    goals = goals_of(options, profile)
+    plan = make_plan(profile, goals, seed=options.seed)
+    return Decision(Path(source), options, profile, goals, plan, shutil.disk_usage(beside).free)
 
 
 def goals_of(options: AutoOptions, profile: Profile) -> Goals:
@@ -131,10 +135,9 @@ def goals_of(options: AutoOptions, profile: Profile) -> Goals:
 
 def finish(decision: Decision, out: str | os.PathLike[str], *, on_progress: OnProgress = no_progress) -> AutoResult:
     """Build what was decided, and bench the source and the dataset, each in a process of its own."""
-    rules = read_rules(write_plan(decision.plan), "the plan")
-    built = prepare(decision.source, out, mix=rules).run(on_progress=on_progress)
+    built = prepare(decision.source, out, mix=rules_of_plan(decision.plan)).run(on_progress=on_progress)
     on_progress("bench before", 0, 2)
-    before = bench_under(decision.source, _bench_options(decision, decision.plan.rows[0]), decision.options.limits)
+    before = bench_under(decision.source, _bench_options(decision, decision.plan.rows.folder), decision.options.limits)
     on_progress("bench after", 1, 2)
     after = bench_under(out, _bench_options(decision, decision.plan.chosen), decision.options.limits)
     return AutoResult(decision, built, before, after)
@@ -147,7 +150,7 @@ def _cache_bytes(options: AutoOptions, profile: Profile) -> int:
     if options.limits.memory_bytes is None:
         return 0
     pixels = max(image.pixels * max(3, image.channels) * (image.bits // 8) for image in profile.images)
-    sample = pixels if options.transform == "none" else 3 * 224 * 224
+    sample = split(named(options.transform)).output_bytes(channels=3) or pixels
     demand = MemoryRequest(options.batch_size, profile.cores, sample, pixels, pixels)
     return max(0, options.limits.memory_bytes // 2 - plan_budget(demand, 0).working_bytes)
 

@@ -2,13 +2,13 @@
 
 from penstock.bench.codecs import CodecBench, CodecBenchOptions, bench_codecs
 from penstock.bench.corpus import Corpus, SourceImage, Unreadable, load_corpus
-from penstock.bench.emulated import EmulatedBench, bench_under
 from penstock.bench.loader import (
     EpochResult,
     LoaderBench,
     LoaderBenchOptions,
     bench_loader,
 )
+from penstock.bench.remote import EmulatedBench, bench_under
 from penstock.bench.result import Distortion, FormatResult, Speed
 from penstock.bench.spread import Spread
 

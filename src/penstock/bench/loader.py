@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import resource
 import time
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from penstock.bench.spread import Spread
+from penstock.documents import Json
 from penstock.load import Loader
 from penstock.load.loader_options import OWN_CACHES
+from penstock.machine import this_machine
 from penstock.transforms.named import named
 from penstock.types import OnProgress, no_progress
 
@@ -96,6 +98,29 @@ class LoaderBench:
         """Over the epochs, the first one, which warms up, left out if there are others."""
         counted = self.epochs[1:] or self.epochs
         return Spread.of(epoch.images_per_second for epoch in counted)
+
+    def as_dict(self) -> dict[str, Json]:
+        """Return the result as JSON holds it, for `--json` and for worker processes."""
+        epochs: list[Json] = [
+            {
+                **asdict(epoch),
+                "images_per_second": epoch.images_per_second,
+                "cpu_seconds_per_image": epoch.cpu_seconds_per_image,
+            }
+            for epoch in self.epochs
+        ]
+        return {
+            "path": self.path,
+            "options": asdict(self.options),
+            "num_samples": self.num_samples,
+            "first_batch_seconds": self.first_batch_seconds,
+            "images_per_second": asdict(self.images_per_second),
+            "bottleneck": self.stats["bottleneck"],
+            "peak_memory_bytes": self.stats["peak_memory_bytes"],
+            "epochs": epochs,
+            "stats": dict(self.stats),
+            "machine": asdict(this_machine()),
+        }
 
 
 def bench_loader(

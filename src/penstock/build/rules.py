@@ -14,7 +14,7 @@ from penstock.build.assignment import assign_formats
 from penstock.codecs import Format, parse_format, parse_mix
 from penstock.documents import Document, Json, read_document
 from penstock.errors import PenstockError
-from penstock.plan.document import KIND, VERSION
+from penstock.plan.document import KIND, VERSION, Plan, plan_members
 from penstock.plan.rule import Cheapest, read_cheapest
 
 if TYPE_CHECKING:
@@ -163,6 +163,17 @@ def rules_of_mix(mix: str | Mapping[Format, float], seed: int) -> Rules:
     return Rules((Rule(shares),), {"mix": {str(format): share for format, share in shares.items()}}, seed)
 
 
+def rules_of_plan(plan: Plan) -> Rules:
+    """Return the rules of a plan that was made in this process; the same as `read_rules` of its document."""
+    members = plan_members(plan)
+    return Rules((Rule(cheapest=plan.rule),), {"plan": _kept_members(members)}, plan.rule.seed)
+
+
+def _kept_members(members: Mapping[str, Json]) -> dict[str, Json]:
+    """Return the members of a plan that a manifest's recipe repeats."""
+    return {name: members[name] for name in PLAN_MEMBERS if name in members}
+
+
 def read_rules(data: bytes, where: str) -> Rules:
     """The rules of a plan's document."""
     document = read_document(data, kind=KIND, version=VERSION, where=where)
@@ -171,8 +182,7 @@ def read_rules(data: bytes, where: str) -> Rules:
         raise document.refusal("the last rule, and only the last, has no conditions", "rules")
     fields = document.child("fields") if "fields" in document else Document({}, where)
     formats = {name: _read_format(fields, name) for name in fields.members}
-    kept = {name: document.members[name] for name in PLAN_MEMBERS if name in document}
-    return Rules(rules, {"plan": kept}, document.integer("seed", 0), formats)
+    return Rules(rules, {"plan": _kept_members(document.members)}, document.integer("seed", 0), formats)
 
 
 def _read_format(document: Document, name: str) -> Format:

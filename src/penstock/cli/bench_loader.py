@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,7 +12,6 @@ from penstock.bench import LoaderBench, LoaderBenchOptions, bench_loader, bench_
 from penstock.cli.group import add_command
 from penstock.cli.output import JsonOption, Output, new_table
 from penstock.limits import parse_limits
-from penstock.machine import this_machine
 from penstock.transforms.named import NAMED
 from penstock.units import bytes_text, count_text
 
@@ -118,16 +116,17 @@ def loader(
         on_error,
     )
     if emulate:
-        emulated = bench_under(path, options, parse_limits(emulate))
-        out.show(f"{emulated.images_per_second:,.0f} images/s under {emulate} ({emulated.means})")
-        out.result({**emulated.found.members, "emulated": emulate, "means": emulated.means.as_dict()})
+        with out.progress() as on_progress:
+            emulated = bench_under(path, options, parse_limits(emulate), on_progress=on_progress)
+        out.show(f"{emulated.images_per_second:,.0f} images/s under {emulate} ({emulated.enforced_by})")
+        out.result({**emulated.found.members, "emulated": emulate, "enforced_by": emulated.enforced_by.as_dict()})
         return
     with out.progress() as on_progress:
         found = bench_loader(path, options, on_progress=on_progress)
     out.show(_headline(found), "", _table(found), "", _summary(found))
     if found.stats["num_failed_samples"]:
         out.warn(f"{count_text(found.stats['num_failed_samples'], 'sample')} failed to load")
-    out.result(_fields(found))
+    out.result(found.as_dict())
 
 
 def _headline(found: LoaderBench) -> str:
@@ -190,26 +189,3 @@ def _window_text(window: dict[str, Any] | None) -> str:
         return ""
     ratios = ", ".join(f"{name} {value:.2f}" for name, value in window["quality"].items())
     return f"\nwindow of {window['runs']} runs of {window['run']} samples: {ratios} (1 = a full permutation)"
-
-
-def _fields(found: LoaderBench) -> dict[str, object]:
-    epochs = [
-        {
-            **asdict(epoch),
-            "images_per_second": epoch.images_per_second,
-            "cpu_seconds_per_image": epoch.cpu_seconds_per_image,
-        }
-        for epoch in found.epochs
-    ]
-    return {
-        "path": found.path,
-        "options": asdict(found.options),
-        "num_samples": found.num_samples,
-        "first_batch_seconds": found.first_batch_seconds,
-        "images_per_second": asdict(found.images_per_second),
-        "bottleneck": found.stats["bottleneck"],
-        "peak_memory_bytes": found.stats["peak_memory_bytes"],
-        "epochs": epochs,
-        "stats": found.stats,
-        "machine": asdict(this_machine()),
-    }

@@ -89,7 +89,7 @@ def estimate(
         data=str(data),
         today=images / (observed.wait_seconds + observed.step_seconds),
         compute=compute,
-        from_folder=plan.rows[0].rates.end_to_end,
+        from_folder=plan.rows.folder.rates.end_to_end,
         converted=plan.chosen.rates.end_to_end,
         mix=dict(plan.mix),
         disk_bytes_per_second=profile.disk.bytes_per_second.median,

@@ -55,9 +55,13 @@ def circumstances_section(lines: Sequence[Line]) -> Section:
         f"{len(lines)} cells, seeds {seeds}, begun {first['date']}.",
     ]
     limited = sorted(
-        {(line.limits, " ".join(f"{name} by {by}" for name, by in line.means.items())) for line in lines if line.means}
+        {
+            (line.limits, " ".join(f"{name} by {by}" for name, by in line.enforced_by.items()))
+            for line in lines
+            if line.enforced_by
+        }
     )
-    sentences += [f"Limits: {limits}; held: {means}." for limits, means in limited[:12]]
+    sentences += [f"Limits: {limits}; enforced: {enforced}." for limits, enforced in limited[:12]]
     if limited:
         sentences.append(
             "Before every limited cell the page cache was told to forget the data; caches of Penstock's own read past "

@@ -13,6 +13,8 @@ from penstock.errors import ArgumentError
 from penstock.storage import append_line, read_file, write_file
 
 FILE_NAME = "lines.jsonl"
+FORMER_NAMES = {"means": "enforced_by"}
+"""Members of lines that version 0.1 wrote, and their names today."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +27,8 @@ class Line:
     settings: Mapping[str, Json]
     seed: int
     limits: str
-    means: Mapping[str, str]
-    """By what each limit was held."""
+    enforced_by: Mapping[str, str]
+    """What enforced each limit."""
     measures: Mapping[str, Any]
     """Empty if the cell could not be measured."""
     left_out: str
@@ -60,7 +62,7 @@ def read_lines(data: bytes, where: str) -> list[Line]:
         if not row.strip():
             continue
         try:
-            found.append(Line(**json.loads(row)))
+            found.append(Line(**_with_current_names(json.loads(row))))
         except (ValueError, TypeError) as cause:
             if number == len(rows):
                 break
@@ -70,6 +72,11 @@ def read_lines(data: bytes, where: str) -> list[Line]:
                 fix="give the folder of a run",
             ) from cause
     return found
+
+
+def _with_current_names(members: dict[str, Any]) -> dict[str, Any]:
+    """Translate the members of a line that version 0.1 wrote."""
+    return {FORMER_NAMES.get(name, name): value for name, value in members.items()}
 
 
 def load_lines(run: Path) -> list[Line]:

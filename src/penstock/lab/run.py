@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from penstock.documents import Document, Json, read_document
-from penstock.errors import ArgumentError, PenstockError
+from penstock.errors import ArgumentError
 from penstock.lab.circumstances import circumstances
 from penstock.lab.jobs import LeftOut, Order, run_job
 from penstock.lab.jobs.contract import Measures
@@ -19,14 +17,13 @@ from penstock.lab.recipe import Cell, Recipe
 from penstock.lab.recipes.table import find_recipe
 from penstock.lab.settings import settings_text, with_settings
 from penstock.lab.work import Work
-from penstock.lab.worker import told_error
-from penstock.limits import NO_LIMITS, Means
-from penstock.limits import run as run_limited
+from penstock.limits import NO_LIMITS, Enforcement, call_worker
 from penstock.storage import locked, make_folders, read_file, write_file
 from penstock.types import OnProgress, no_progress
 
 RUN_FILE, PARQUET_FILE, LOCK_FILE = "run.json", "lines.parquet", "run.lock"
 RUN_KIND = "penstock lab run"
+TASK = "lab job"
 VARIANTS = ("variant", "validation", "stages")
 """Settings that name variants of the data."""
 
@@ -108,13 +105,13 @@ def interleaved(cells: Sequence[Cell]) -> list[Cell]:
 def measure(recipe: str, cell: Cell, work: Work) -> Line:
     """Run one cell: in this process, or under limits in one of its own."""
     order = Order(cell.job, dict(cell.settings), _paths(cell, work), cell.seed)
-    means, left_out = Means(), ""
+    enforced_by, left_out = Enforcement(), ""
     measures: Measures = {}
     try:
         if cell.limits == NO_LIMITS and not cell.is_alone:
             measures = run_job(order, work.on_progress)
         else:
-            measures, means = _run_limited(order, cell, work)
+            measures, enforced_by = _run_limited(order, cell, work)
     except LeftOut as reason:
         left_out = str(reason)
     return Line(
@@ -124,44 +121,26 @@ def measure(recipe: str, cell: Cell, work: Work) -> Line:
         settings=dict(cell.settings),
         seed=cell.seed,
         limits=str(cell.limits),
-        means=means.as_dict(),
+        enforced_by=enforced_by.as_dict(),
         measures=measures,
         left_out=left_out,
         circumstances=circumstances(),
     )
 
 
-def _run_limited(order: Order, cell: Cell, work: Work) -> tuple[Measures, Means]:
-    answers: list[dict[str, Any]] = []
-
-    def take(line: bytes) -> None:
-        answer = json.loads(line)
-        if "progress" in answer:
-            work.on_progress(*answer["progress"])
-        else:
-            answers.append(answer)
-
+def _run_limited(order: Order, cell: Cell, work: Work) -> tuple[Measures, Enforcement]:
     reads_itself = order.text("loader", "penstock") in ("penstock", "synthetic")
     work.forget(path for name, path in order.paths.items() if name != "data" or not reads_itself)
-    command = [sys.executable, "-m", "penstock.lab.worker", json.dumps(asdict(order))]
-    done = run_limited(command, cell.limits, on=work.folder, quiet=True, on_line=take)
-    if done.was_killed_for_memory:
+    reply = call_worker(TASK, asdict(order), cell.limits, on=work.folder, on_progress=work.on_progress)
+    enforced_by = reply.enforced_by
+    if reply.was_killed_for_memory:
         raise LeftOut(f"it was killed at its memory limit ({cell.limits})")
-    if "nothing" in done.means.as_dict().values() or (done.means.disk == "readers" and not reads_itself):
-        raise LeftOut(f"no control group holds its limits here ({done.means})")
-    if answers and "error" in answers[-1]:
-        raise told_error(answers[-1]["error"])
-    if done.exit_code != 0 or len(answers) != 1:
-        told = done.stderr.decode(errors="replace").strip()[-2000:]
-        raise PenstockError(
-            f"a cell ended with status {done.exit_code}:\n{told}",
-            where=str(cell),
-            fix="run it again to go on",
-            code=500,
-        )
-    if "left_out" in answers[0]:
-        raise LeftOut(answers[0]["left_out"])
-    return answers[0]["measures"] | {"peak_memory_bytes": done.peak_memory_bytes or 0}, done.means
+    if "nothing" in enforced_by.as_dict().values() or (enforced_by.disk == "readers" and not reads_itself):
+        raise LeftOut(f"no control group holds its limits here ({enforced_by})")
+    result = reply.result()
+    if "left_out" in result:
+        raise LeftOut(result["left_out"])
+    return result["measures"] | {"peak_memory_bytes": reply.completed.peak_memory_bytes or 0}, enforced_by
 
 
 def _paths(cell: Cell, work: Work) -> dict[str, str]:

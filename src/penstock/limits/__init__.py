@@ -1,11 +1,20 @@
-"""A smaller machine, to measure under: less memory, a slower disk, fewer cores.
+"""Run measurements as if on a smaller machine: with less memory, a slower disk, fewer cores.
 
-Control groups do it where they are permitted, version 1 or 2; a core limit falls back on affinity, a disk limit on
-Penstock's own readers. What was done is always said (`Means`).
+Control groups (version 1 or 2) enforce the limits where they are permitted. Otherwise a core limit falls back on CPU
+affinity and a disk limit on Penstock's own readers. Every result says what enforced its limits (`Enforcement`).
 """
 
-from penstock.limits.means import Means
-from penstock.limits.run import Completed, run
+from penstock.limits.limited_run import Completed, Enforcement, run
 from penstock.limits.values import NO_LIMITS, Limits, parse_limits
+from penstock.limits.worker_call import WorkerReply, call_worker
 
-__all__ = ["NO_LIMITS", "Completed", "Limits", "Means", "parse_limits", "run"]
+__all__ = [
+    "NO_LIMITS",
+    "Completed",
+    "Enforcement",
+    "Limits",
+    "WorkerReply",
+    "call_worker",
+    "parse_limits",
+    "run",
+]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 
 from penstock.documents import Json, write_document
@@ -37,6 +37,23 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
+class Rows:
+    """The four ways to store the data that every plan compares; iterates over them in this order."""
+
+    folder: Row
+    """The source as it is."""
+    packed: Row
+    """The same bytes in shards."""
+    single: Row
+    """The best single format."""
+    chosen: Row
+    """The chosen mix."""
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter((self.folder, self.packed, self.single, self.chosen))
+
+
+@dataclass(frozen=True, slots=True)
 class WhatIf:
     """What more of a resource would buy, the best mix chosen anew."""
 
@@ -55,8 +72,7 @@ class Plan:
     rule: Cheapest
     mix: Mapping[str, float]
     method: str
-    rows: tuple[Row, ...]
-    """Folder as it is; packed, same bytes; best single format; chosen mix."""
+    rows: Rows
     what_if: tuple[WhatIf, ...]
     smallest_cache_bytes: int
     """DS-Analyzer's: with this much memory the disk is not what limits. 0 if it already does not."""
@@ -72,13 +88,13 @@ class Plan:
 
     @property
     def chosen(self) -> Row:
-        """The row of the mix."""
-        return self.rows[-1]
+        """Return the row of the chosen mix."""
+        return self.rows.chosen
 
     @property
     def gain(self) -> float:
         """How much faster than the folder as it is."""
-        return self.chosen.rates.end_to_end / self.rows[0].rates.end_to_end
+        return self.rows.chosen.rates.end_to_end / self.rows.folder.rates.end_to_end
 
 
 def rates_as_dict(rates: Rates) -> dict[str, Json]:
@@ -98,7 +114,12 @@ def rates_as_dict(rates: Rates) -> dict[str, Json]:
 
 
 def write_plan(plan: Plan) -> bytes:
-    """The document of a plan."""
+    """Return the document of a plan (spec/plan.md)."""
+    return write_document(plan_members(plan))
+
+
+def plan_members(plan: Plan) -> dict[str, Json]:
+    """Return the members of a plan's document."""
     members: dict[str, Json] = {
         "kind": KIND,
         "version": VERSION,
@@ -122,4 +143,4 @@ def write_plan(plan: Plan) -> bytes:
         members["liquid"] = dict(plan.liquid)
     if plan.fidelity is not None:
         members["fidelity"] = plan.fidelity.as_dict()
-    return write_document(members)
+    return members

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 
 from penstock.codecs import Promise, find, parse_format
-from penstock.plan.document import Row, WhatIf
+from penstock.plan.document import Row, Rows, WhatIf
 from penstock.plan.problem import Problem
 from penstock.units import bytes_text
 
@@ -23,11 +23,9 @@ _WAITS = {
 }
 
 
-def explain(
-    problem: Problem, rows: tuple[Row, ...], what_if: tuple[WhatIf, ...], smallest_cache_bytes: int
-) -> list[str]:
+def explain(problem: Problem, rows: Rows, what_if: tuple[WhatIf, ...], smallest_cache_bytes: int) -> list[str]:
     """What training waits for today, what the plan changes, what it costs, and what would help next."""
-    folder, packed, single, chosen = rows
+    folder, chosen = rows.folder, rows.chosen
     said = [f"Today training waits for {_WAITS[folder.rates.bottleneck]} ({_rate(folder.rates.end_to_end)})."]
     gain = chosen.rates.end_to_end / folder.rates.end_to_end
     if folder.rates.bottleneck == "compute":
@@ -38,13 +36,14 @@ def explain(
     else:
         reached = f"{_rate(chosen.rates.end_to_end)}, {gain:.2f} times today's rate"
         said.append(f"With {_mix(chosen.mix)} it reaches {reached}.")
-        said += _why(folder, packed, single, chosen)
+        said += _why(rows)
         said += _costs(problem, chosen)
     said += _next_limit(chosen, what_if, smallest_cache_bytes)
     return said
 
 
-def _why(folder: Row, packed: Row, single: Row, chosen: Row) -> list[str]:
+def _why(rows: Rows) -> list[str]:
+    folder, packed, single, chosen = rows.folder, rows.packed, rows.single, rows.chosen
     said = []
     packing = packed.rates.end_to_end / folder.rates.end_to_end
     if packing > 1.05:

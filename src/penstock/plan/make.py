@@ -12,7 +12,7 @@ import numpy as np
 from penstock.errors import ArgumentError
 from penstock.order import Window
 from penstock.plan.access import choose_access, in_runs, say_access
-from penstock.plan.document import Plan, Row, WhatIf
+from penstock.plan.document import Plan, Row, Rows, WhatIf
 from penstock.plan.explain import explain
 from penstock.plan.fidelity import advise
 from penstock.plan.liquid import closed_form, search_pair
@@ -44,23 +44,23 @@ def make_plan(profile: Profile, goals: Goals, *, method: str = "lp", seed: int =
         problem = in_runs(problem, window)
         rule = _chosen_rule(profile, problem, method, seed)
     rows = _rows(profile, problem, _expected(rule, profile, problem), random.seconds_per_read)
-    what_if = _what_if(profile, goals, problem, rows[-1].rates.end_to_end)
-    smallest = _smallest_cache(problem, rows[-1].rates)
-    fidelity = advise(profile, problem, goals, rows[1].rates, rows[-1].rates)
+    what_if = _what_if(profile, goals, problem, rows.chosen.rates.end_to_end)
+    smallest = _smallest_cache(problem, rows.chosen.rates)
+    fidelity = advise(profile, problem, goals, rows.packed.rates, rows.chosen.rates)
     return Plan(
         rule=rule,
-        mix=rows[-1].mix,
+        mix=rows.chosen.mix,
         method=method,
         rows=rows,
         what_if=what_if,
         smallest_cache_bytes=smallest,
-        cached_share=rows[-1].rates.cached_share,
+        cached_share=rows.chosen.rates.cached_share,
         cache="none" if problem.memory_bytes == 0 else "rolling",
         threads=max(1, round(goals.cores if goals.cores is not None else profile.cores)),
         window=window,
         explanation=(
             *explain(problem, rows, what_if, smallest),
-            *say_access(window, rates_of(random, one_by_one), rows[-1].rates),
+            *say_access(window, rates_of(random, one_by_one), rows.chosen.rates),
             *([fidelity.reason] if fidelity is not None else []),
         ),
         liquid=_liquid_beside(problem),
@@ -158,18 +158,19 @@ def _features(profile: Profile) -> tuple[Floats, Floats]:
     )
 
 
-def _rows(profile: Profile, problem: Problem, assignment: Floats, seconds_per_file: float) -> tuple[Row, ...]:
+def _rows(profile: Profile, problem: Problem, assignment: Floats, seconds_per_file: float) -> Rows:
     """`seconds_per_file`: what reading a file costs the disk beside its bytes; files know no runs."""
     source = single_format(problem, problem.source)
     singles = [single_format(problem, column) for column in range(len(problem.formats))]
     affordable = [cells for cells in singles if _total_bytes(problem, cells) <= problem.storage_bytes] or [source]
     best = max(affordable, key=lambda cells: rates_of(problem, cells).end_to_end)
     files = replace(problem, seconds_per_read=seconds_per_file + profile.disk.file_seconds.median)
-    return (
-        Row("folder as it is", _mix(problem, source), rates_of(files, source), profile.dataset.source_bytes, 0.0),
-        _row(profile, problem, "packed, same bytes", source),
-        _row(profile, problem, "best single format", best),
-        _row(profile, problem, "chosen mix", assignment),
+    folder = Row("folder as it is", _mix(problem, source), rates_of(files, source), profile.dataset.source_bytes, 0.0)
+    return Rows(
+        folder=folder,
+        packed=_row(profile, problem, "packed, same bytes", source),
+        single=_row(profile, problem, "best single format", best),
+        chosen=_row(profile, problem, "chosen mix", assignment),
     )
 
 

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from penstock import _native
 from penstock.errors import ArgumentError
 from penstock.transforms.functions import converts
@@ -30,6 +32,21 @@ class Chain:
     def program(self) -> _native.TransformProgram:
         """The native part, compiled."""
         return _native.TransformProgram([transform.operation() for transform in self.native])
+
+    def output_bytes(self, channels: int) -> int | None:
+        """Return the bytes of an image after the native part, at most; None if they depend on the image's size.
+
+        >>> from penstock.transforms import CenterCrop, ToDtype
+        >>> split([CenterCrop(8)]).output_bytes(3), split([CenterCrop(8), ToDtype("float32")]).output_bytes(3)
+        (384, 768)
+        >>> split([]).output_bytes(3) is None
+        True
+        """
+        program = self.program()
+        if program.fixed_size is None:
+            return None
+        height, width = program.fixed_size
+        return height * width * channels * np.dtype(program.output_type or np.uint16).itemsize
 
     @property
     def rest(self) -> tuple[Callable[[Any], Any], ...]:

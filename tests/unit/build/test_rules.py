@@ -11,8 +11,11 @@ import pytest
 import penstock
 from penstock.build import BuildOptions, build, load_plan
 from penstock.build.assignment import assign_formats, exact_counts, write_order
+from penstock.build.rules import read_rules, rules_of_plan
 from penstock.errors import ArgumentError
+from penstock.plan import Goals, make_plan, write_plan
 from tests.dataset_files import make_photos
+from tests.unit.plan.conftest import MEGABYTE, make_profile
 
 
 @pytest.fixture(scope="module")
@@ -113,3 +116,10 @@ def test_runs_keep_neighbours_of_the_source_together() -> None:
     assert sorted(order.tolist()) == list(range(100))
     assert all((order[i : i + 10] == np.arange(order[i], order[i] + 10)).all() for i in range(0, 100, 10))
     assert order[0] != 0 or order[10] != 10
+
+
+def test_a_plan_of_this_process_has_the_rules_of_its_document() -> None:
+    formats = {"png": (1.0, 20.0), "raw": (3.0, 0.5)}
+    plan = make_plan(make_profile(formats, source="png", disk=150 * MEGABYTE, spread=0.3), Goals(memory_bytes=10**8))
+    assert len(plan.mix) == 2
+    assert rules_of_plan(plan) == read_rules(write_plan(plan), "plan.json")

@@ -33,7 +33,7 @@ def test_it_builds_benches_and_reports(photos: Path, tmp_path: Path, shell: Call
     assert len(penstock.open(out)) == 12
     page = (tmp_path / "photos.pen.report.html").read_text()
     assert page.count("<svg") == 4
-    assert "Limits were held so" in page
+    assert "Limits were enforced as follows" in page
 
 
 @pytest.mark.long
@@ -54,8 +54,8 @@ def test_a_dry_run_writes_nothing(photos: Path, tmp_path: Path, shell: Call) -> 
 
 def test_limits_stand_for_the_machine_in_the_plan(photos: Path, tmp_path: Path) -> None:
     slow = decide(photos, tmp_path / "x", AutoOptions(sample=4, limits=Limits(disk_bytes_per_second=1e6, cores=1)))
-    assert slow.plan.rows[0].rates.bottleneck == "storage"
-    assert slow.plan.rows[0].rates.load < 1e6 / 1000
+    assert slow.plan.rows.folder.rates.bottleneck == "storage"
+    assert slow.plan.rows.folder.rates.load < 1e6 / 1000
 
 
 @pytest.mark.long

@@ -14,8 +14,8 @@ from penstock.limits import run as run_limited
 def needs_groups(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Limits need control groups; a container without them cannot measure those cells."""
     done = run_limited(["true"], Limits(disk_bytes_per_second=1e8, memory_bytes=2**30), on=tmp_path_factory.mktemp("x"))
-    if not all(held.startswith("cgroup") for held in done.means.as_dict().values()):
-        pytest.skip(f"no control groups here: {done.means}")
+    if not all(held.startswith("cgroup") for held in done.enforced_by.as_dict().values()):
+        pytest.skip(f"no control groups here: {done.enforced_by}")
 
 
 @pytest.fixture

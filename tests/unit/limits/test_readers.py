@@ -53,5 +53,5 @@ def test_an_emulated_bench_falls_back_on_readers(images: Path, monkeypatch: pyte
     monkeypatch.setattr(cgroups, "_hierarchies", lambda: iter(()))
     options = LoaderBenchOptions(transform="none", batch_size=8, cache="none", epochs=1)
     found = bench_under(images, options, Limits(disk_reads_per_second=100))
-    assert found.means.disk == "readers"
+    assert found.enforced_by.disk == "readers"
     assert found.images_per_second < 130

@@ -27,14 +27,14 @@ def python(code: str, *arguments: str) -> list[str]:
 
 def needs(kind: str, limits: Limits, on: Path) -> None:
     """Skip, with the reason, where no control group can hold a limit."""
-    held = getattr(run(["true"], limits, on=on).means, kind)
+    held = getattr(run(["true"], limits, on=on).enforced_by, kind)
     if not held.startswith("cgroup"):
         pytest.skip(f"{kind} is held by {held!r} here: no permission for control groups")
 
 
 def test_a_command_without_limits_just_runs() -> None:
     done = run(python("print('hello')"), NO_LIMITS)
-    assert (done.exit_code, done.stdout, str(done.means)) == (0, b"hello\n", "no limits")
+    assert (done.exit_code, done.stdout, str(done.enforced_by)) == (0, b"hello\n", "no limits")
 
 
 def test_exit_codes_and_missing_commands_are_told() -> None:
@@ -47,7 +47,7 @@ def test_exit_codes_and_missing_commands_are_told() -> None:
 def test_cores_are_limited() -> None:
     done = run(python("import os; print(len(os.sched_getaffinity(0)))"), Limits(cores=1))
     assert done.stdout == b"1\n"
-    assert done.means.cores in ("cgroup v1", "cgroup v2", "affinity")
+    assert done.enforced_by.cores in ("cgroup v1", "cgroup v2", "affinity")
 
 
 def test_memory_above_the_limit_kills_and_below_does_not(tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_without_permission_the_fallback_is_said(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(cgroups, "_hierarchies", lambda: iter(()))
     limits = Limits(memory_bytes=1 << 30, disk_bytes_per_second=1e8, cores=1)
     done = run(python("import os; print(len(os.sched_getaffinity(0)))"), limits)
-    assert str(done.means) == "memory by nothing, disk by readers, cores by affinity"
+    assert str(done.enforced_by) == "memory by nothing, disk by readers, cores by affinity"
     assert done.stdout == b"1\n"
 
 

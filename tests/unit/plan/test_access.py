@@ -32,7 +32,7 @@ def plan_of(profile: Profile, **goals: float) -> Plan:
 def test_a_disk_that_seeks_is_read_in_runs() -> None:
     plan = plan_of(profile_of(8e-3))
     assert plan.window is not None
-    assert plan.chosen.rates.end_to_end > 5 * plan.rows[0].rates.end_to_end
+    assert plan.chosen.rates.end_to_end > 5 * plan.rows.folder.rates.end_to_end
     assert "This disk seeks" in " ".join(plan.explanation)
     document = json.loads(write_plan(plan))
     assert document["access"] == "runs"

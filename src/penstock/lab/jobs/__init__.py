@@ -1,6 +1,6 @@
 """What a cell does: one function per job, from settings to measures. A job knows no recipe."""
 
 from penstock.lab.jobs.contract import Job, LeftOut, Order
-from penstock.lab.jobs.table import JOBS, run_job
+from penstock.lab.jobs.table import JOBS, run_job, run_job_task
 
-__all__ = ["JOBS", "Job", "LeftOut", "Order", "run_job"]
+__all__ = ["JOBS", "Job", "LeftOut", "Order", "run_job", "run_job_task"]

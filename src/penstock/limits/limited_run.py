@@ -1,4 +1,4 @@
-"""Runs a command under limits, and says what held them."""
+"""Run a command under limits, and report what enforced them."""
 
 from __future__ import annotations
 
@@ -8,26 +8,44 @@ import sys
 import tempfile
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from penstock.errors import ArgumentError
 from penstock.limits.cgroups import Group, chosen_cores, make_groups
-from penstock.limits.means import Means
 from penstock.limits.values import Limits
 from penstock.machine import EMULATED_DISK, EmulatedDisk
 
 
 @dataclass(frozen=True, slots=True)
+class Enforcement:
+    """What enforced each limit: `cgroup v1`, `cgroup v2`, `affinity`, `readers` or `nothing`; empty without a limit.
+
+    A limit that nothing enforces is reported as well, so that figures measured under it are not trusted blindly.
+    """
+
+    memory: str = ""
+    disk: str = ""
+    cores: str = ""
+
+    def as_dict(self) -> dict[str, str]:
+        """Return the resources that are limited, for results and reports."""
+        return {name: value for name, value in asdict(self).items() if value}
+
+    def __str__(self) -> str:
+        return ", ".join(f"{name} by {value}" for name, value in self.as_dict().items()) or "no limits"
+
+
+@dataclass(frozen=True, slots=True)
 class Completed:
-    """How a limited command ended."""
+    """The outcome of a command that ran under limits."""
 
     exit_code: int
     """Negative: the signal that ended it."""
     stdout: bytes
     stderr: bytes
     """Empty unless it was asked to be quiet."""
-    means: Means
+    enforced_by: Enforcement
     peak_memory_bytes: int | None
     """Of the group, page cache included; None without a group for memory."""
     disk_bytes_read: int | None
@@ -36,7 +54,7 @@ class Completed:
     @property
     def was_killed_for_memory(self) -> bool:
         """Whether the kernel ended it at its memory limit, as far as one can tell."""
-        return self.exit_code == -9 and self.means.memory.startswith("cgroup")
+        return self.exit_code == -9 and self.enforced_by.memory.startswith("cgroup")
 
 
 def run(
@@ -49,12 +67,12 @@ def run(
     quiet: bool = False,
     on_line: Callable[[bytes], None] | None = None,
 ) -> Completed:
-    r"""Run a command under limits and give its output; its errors go where ours go.
+    r"""Run a command under limits and return its output; its error output goes to ours unless it is `quiet`.
 
-    `on` is a file or folder of the disk that is meant. Where no control group holds the disk limit, `means.disk` is
-    `readers`: Penstock's own readers hold it, in whatever process of the command; other programs do not feel it.
-    `on_line` is called with each line of the output when it comes. Processes that the command leaves behind in a
-    control group are killed when it ends.
+    `on` is a file or folder on the disk that a disk limit is meant for. Where no control group can enforce that limit,
+    `enforced_by.disk` is `readers`: Penstock's own readers obey it in every process of the command, other programs do
+    not. `on_line` is called with each line of the output as it is printed. Processes that the command leaves behind in
+    a control group are killed when it ends.
 
     >>> run(["echo", "hello"], Limits(cores=1)).stdout
     b'hello\n'
@@ -62,25 +80,25 @@ def run(
     if not command:
         raise ArgumentError("there is no command to run", where="limits.run", fix="name a program")
     groups = make_groups(f"penstock-{os.getpid()}-{uuid.uuid4().hex[:12]}", limits, device_of(Path(on)))
-    means = _means(limits, groups)
+    enforced_by = _enforcement(limits, groups)
     launcher = [sys.executable, "-m", "penstock.limits.join", *(str(group.members) for group in groups)]
     cores = chosen_cores(limits)
-    if means.cores == "affinity" and cores is not None:
+    if enforced_by.cores == "affinity" and cores is not None:
         launcher.append("--cores=" + ",".join(map(str, cores)))
     try:
         exit_code, output, errors = _execute(
-            [*launcher, "--", *command], _environment(environment, limits, means), timeout_seconds, quiet, on_line
+            [*launcher, "--", *command], _environment(environment, limits, enforced_by), timeout_seconds, quiet, on_line
         )
-        return Completed(exit_code, output, errors, means, _peak_memory(groups), _disk_bytes(groups))
+        return Completed(exit_code, output, errors, enforced_by, _peak_memory(groups), _disk_bytes(groups))
     finally:
         for group in groups:
             group.remove()
 
 
-def _environment(given: Mapping[str, str] | None, limits: Limits, means: Means) -> dict[str, str]:
+def _environment(given: Mapping[str, str] | None, limits: Limits, enforced_by: Enforcement) -> dict[str, str]:
     """What the command finds around it; a disk limit that no group holds is for its readers."""
     environment = dict(os.environ if given is None else given)
-    if means.disk == "readers":
+    if enforced_by.disk == "readers":
         disk = EmulatedDisk(limits.disk_bytes_per_second, limits.disk_reads_per_second)
         environment[EMULATED_DISK] = disk.as_text()
     return environment
@@ -121,10 +139,10 @@ def _each(child: subprocess.Popen[bytes], on_line: Callable[[bytes], None]) -> I
         yield line
 
 
-def _means(limits: Limits, groups: list[Group]) -> Means:
+def _enforcement(limits: Limits, groups: list[Group]) -> Enforcement:
     held = {kind: group.version for group in groups for kind in group.limits}
     wants_disk = limits.disk_bytes_per_second is not None or limits.disk_reads_per_second is not None
-    return Means(
+    return Enforcement(
         memory=held.get("memory", "nothing") if limits.memory_bytes is not None else "",
         disk=held.get("disk", "readers") if wants_disk else "",
         cores=held.get("cores", "affinity") if limits.cores is not None else "",
@@ -132,8 +150,14 @@ def _means(limits: Limits, groups: list[Group]) -> Means:
 
 
 def device_of(path: Path) -> str | None:
-    """The whole disk that a path lives on: throttles know no partitions. None for file systems without one."""
-    number = path.stat().st_dev
+    """Return the whole disk that a path is on, as MAJOR:MINOR; throttles know no partitions.
+
+    None for file systems without a disk, and for a path that cannot be asked: the command itself will report that.
+    """
+    try:
+        number = path.stat().st_dev
+    except OSError:
+        return None
     device = f"{os.major(number)}:{os.minor(number)}"
     folder = Path("/sys/dev/block") / device
     if not folder.exists():
