@@ -253,8 +253,8 @@ void CodingState::select_components(const Segment& segment, Scan& scan) {
         std::size_t index = 0;
         while (index < frame_.components.size() && frame_.components[index].id != id) ++index;
         if (index == frame_.components.size()) fail_damaged("jpeg scan has an unknown component", segment.begin);
-        for (std::size_t j = 0; j < i; ++j) {
-            if (scan.components[j].index == index) fail_damaged("jpeg scan repeats a component", segment.begin);
+        if (i != 0 && scan.components[i - 1].index >= index) {  // libjpeg-turbo does not read them either
+            fail_unsupported("jpeg scan repeats a component, or has them in another order", segment.begin);
         }
         const FrameComponent& component = frame_.components[index];
         blocks_in_mcu += std::size_t{component.sampling.across} * component.sampling.down;
