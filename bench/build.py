@@ -1,6 +1,6 @@
 """How long does a build take: copies next to `cp -r`, encodes next to what the cores can do, raw next to FFCV's writer?
 
-python -m bench.build [--rounds 9] [--limit 300] [--copies 5] [--peers DIR] [--record]
+python -m bench.build [--rounds 9] [--limit 300] [--copies 5] [--rivals DIR] [--record]
 
 Waiting is the question, so the clock is the wall's. `cp` does not wait for the disk: it meets a build that does not
 either (--no-sync), and with `sync` behind it one that does.
@@ -34,7 +34,7 @@ def main() -> None:
     parser = arguments(__doc__ or "")
     parser.set_defaults(limit=300)
     parser.add_argument("--copies", type=int, default=5, help="so many of each image, for copies to take a while")
-    parser.add_argument("--peers", type=Path, default=ROOT.parent / "peers", help="environments of peers")
+    parser.add_argument("--rivals", type=Path, default=ROOT.parent / "rivals", help="environments of rivals")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as work:
         folder = Path(work)
@@ -43,7 +43,7 @@ def main() -> None:
         compare_copies(many, folder, rounds=options.rounds, record=options.record)
         for format in ENCODED:
             compare_cores(photos, folder, format, rounds=min(options.rounds, 5), record=options.record)
-        compare_raw(photos, folder, options.peers, rounds=min(options.rounds, 5), record=options.record)
+        compare_raw(photos, folder, options.rivals, rounds=min(options.rounds, 5), record=options.record)
 
 
 def spread(files: list[Path], folder: Path, copies: int) -> Path:
@@ -98,9 +98,9 @@ def compare_cores(photos: Path, work: Path, format: str, *, rounds: int, record:
         print(f"  {max(shares):.0%} of {cores} cores")
 
 
-def compare_raw(photos: Path, work: Path, peers: Path, *, rounds: int, record: bool) -> None:
+def compare_raw(photos: Path, work: Path, rivals: Path, *, rounds: int, record: bool) -> None:
     """Raw pixels, next to FFCV's writer in its own environment."""
-    python = peers / "ffcv" / "bin" / "python"
+    python = rivals / "ffcv" / "bin" / "python"
     if not python.exists():
         print(f"FFCV is left out: there is no {python}")
         return
@@ -114,7 +114,7 @@ def compare_raw(photos: Path, work: Path, peers: Path, *, rounds: int, record: b
         seconds["ours"] += time.perf_counter() - begin
 
     def ffcv(out: Path) -> None:
-        command = [str(python), "-m", "bench.peers.ffcv_writing", str(photos), str(out)]
+        command = [str(python), "-m", "bench.contenders.ffcv_writing", str(photos), str(out)]
         done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
         seconds["ffcv"] += float(done.stdout.split()[-1])  # without starting Python
 

@@ -1,9 +1,9 @@
 """How fast does the loader load, next to those a user would take instead?
 
-python -m bench.loader [--job train224|full] [--rounds 5] [--samples 3000] [--peers DIR] [--only NAME,…] [--record]
+python -m bench.loader [--job train224|full] [--rounds 5] [--samples 3000] [--rivals DIR] [--only NAME,…] [--record]
 
 Every contender is a process of its own that loads an epoch when it is told to; they take turns, so that all meet the
-same noise. Everything is in the page cache, and every contender has loaded one epoch before it is timed. Peers with
+same noise. Everything is in the page cache, and every contender has loaded one epoch before it is timed. Rivals with
 an environment of their own are found as DIR/NAME/bin/python (bench/README.md says how to make them).
 """
 
@@ -83,7 +83,7 @@ JOBS = {
         Contender(APPROXIMATE, "ours", "approximate"),
         Contender(RAW, "ours", mix="raw=1"),
         Contender(WEIR, "ours", mix="weir:fast=1"),
-        Contender(PILLOW, "torch_dataloader", "pil"),
+        Contender(PILLOW, "torch_dataloader", "pillow"),
         Contender(SIMPLEJPEG, "torch_dataloader", "simplejpeg"),
         Contender(TF_DEFAULT, "tfdata", "default", environment="tf"),
         Contender(TF_ACCURATE, "tfdata", "accurate", environment="tf"),
@@ -93,7 +93,7 @@ JOBS = {
     "full": [
         Contender(WEIR, "ours", mix="weir:fast=1"),
         Contender(PNG, "ours"),
-        Contender(PILLOW, "torch_dataloader", "pil"),
+        Contender(PILLOW, "torch_dataloader", "pillow"),
     ],
 }
 CORPORA = {"train224": ("imagenet", 256), "full": ("cityscapes", 32)}
@@ -105,7 +105,7 @@ def main() -> None:
     parser.set_defaults(rounds=5)
     parser.add_argument("--job", choices=list(JOBS), default="train224")
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--peers", type=Path, default=ROOT.parent / "peers", help="environments of peers")
+    parser.add_argument("--rivals", type=Path, default=ROOT.parent / "rivals", help="environments of rivals")
     parser.add_argument("--samples", type=int, default=0, help="of an epoch, at least; 0: 3,000, of Cityscapes 800")
     parser.add_argument("--only", default="", help="names, or beginnings of names, separated by commas")
     options = parser.parse_args()
@@ -118,7 +118,7 @@ def main() -> None:
         session = Session("loader", "How fast does the loader load?", corpus, copies * len(files))
         stack.enter_context(session)
         common = ["--job", options.job, "--threads", str(options.threads), "--batch-size", str(batch_size)]
-        running = {one.name: start(one, folder, Path(work), common, options.peers) for one in chosen}
+        running = {one.name: start(one, folder, Path(work), common, options.rivals) for one in chosen}
         alive = [one for one in chosen if (process := running[one.name]) and stack.enter_context(process)]
         load = run_rounds(alive, running, options.rounds)
         report(alive, options.job, corpus, load, record=options.record, threads=options.threads)
@@ -136,14 +136,14 @@ def linked_copies(files: list[Path], folder: Path, copies: int) -> Path:
     return folder
 
 
-def start(one: Contender, folder: Path, work: Path, common: list[str], peers: Path) -> subprocess.Popen[str] | None:
+def start(one: Contender, folder: Path, work: Path, common: list[str], rivals: Path) -> subprocess.Popen[str] | None:
     """Start a contender and wait until it is warm; None, and a word, if it cannot run here."""
-    python = peers / one.environment / "bin" / "python" if one.environment else Path(sys.executable)
+    python = rivals / one.environment / "bin" / "python" if one.environment else Path(sys.executable)
     if shutil.which(python) is None:
         print(f"left out: {one.name} ({python} is missing; bench/README.md says how to make it)", file=sys.stderr)
         return None
     source = dataset_of(folder, work, one.mix) if one.mix else folder
-    command = [str(python), "-m", f"bench.peers.{one.module}", "--source", str(source), *common]
+    command = [str(python), "-m", *program(one.module), "--source", str(source), *common]
     command += ["--variant", one.variant] if one.variant else []
     process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
@@ -154,6 +154,11 @@ def start(one: Contender, folder: Path, work: Path, common: list[str], peers: Pa
     one.ready = json.loads(answer)
     one.stored_bytes = bytes_below(folder.with_suffix(".beton") if one.name == FFCV else source)
     return process
+
+
+def program(module: str) -> list[str]:
+    """What `python -m` runs for a contender: a module of `bench.contenders`, or a rival of the lab."""
+    return [f"bench.contenders.{module}"] if module in ("ours", "regions") else ["bench.contenders.rival", module]
 
 
 def bytes_below(path: Path) -> int:

@@ -1,4 +1,4 @@
-"""What the loader is asked to reach next to its peers, and whether it did: the ratios of `loader.py`."""
+"""What the loader is asked to reach next to its rivals, and whether it did: the ratios of `loader.py`."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """How many times as fast one of ours is to be as the fastest of some peers."""
+    """How many times as fast one of ours is to be as the fastest of some rivals."""
 
     ours: str
-    peers: tuple[str, ...]
+    rivals: tuple[str, ...]
     least: float
     most_bytes: float = 0.0
     """At most this share of their bytes; 0: whatever it takes."""
@@ -65,7 +65,7 @@ class Verdict:
     """A bar, and what came out."""
 
     ours: str
-    peer: str
+    rival: str
     """The fastest of those that ran."""
     not_run: tuple[str, ...]
     asked: float
@@ -84,7 +84,7 @@ class Verdict:
 
     def __str__(self) -> str:
         low, high = self.ratio_range
-        text = f"{self.ours}: {self.ratio:.2f}x {self.peer} ({low:.2f}..{high:.2f} by round; "
+        text = f"{self.ours}: {self.ratio:.2f}x {self.rival} ({low:.2f}..{high:.2f} by round; "
         text += f"{self.cpu_ratio:.2f}x by CPU time), asked {self.asked}x"
         if self.bytes_share_asked:
             text += f"; {self.bytes_share:.0%} of its bytes, asked below {self.bytes_share_asked:.0%}"
@@ -94,20 +94,20 @@ class Verdict:
 
 
 def verdicts(job: str, found: Mapping[str, Measured]) -> list[Verdict]:
-    """One for every bar of which ours and a peer ran."""
+    """One for every bar of which ours and a rival ran."""
     made = []
     for bar in BARS[job]:
-        peers = [name for name in bar.peers if name in found]
-        if bar.ours not in found or not peers:
+        rivals = [name for name in bar.rivals if name in found]
+        if bar.ours not in found or not rivals:
             continue
-        fastest = max(peers, key=lambda name: found[name].median)
+        fastest = max(rivals, key=lambda name: found[name].median)
         ours, theirs = found[bar.ours], found[fastest]
         pairs = [a / b for a, b in zip(ours.images_per_second, theirs.images_per_second, strict=True)]
         made.append(
             Verdict(
                 bar.ours,
                 fastest,
-                tuple(name for name in bar.peers if name not in found),
+                tuple(name for name in bar.rivals if name not in found),
                 asked=bar.least,
                 ratio=ours.median / theirs.median,
                 ratio_range=(min(pairs), max(pairs)),

@@ -1,10 +1,10 @@
 """What does memory for a share of the dataset save, by policy, next to the page cache? Under real limits.
 
-python -m bench.memory [--parts reads,peers,rate,shuffle,ranks,decoded] [--limit 6000] [--peers DIR] [--record]
+python -m bench.memory [--parts reads,rivals,rate,shuffle,ranks,decoded] [--limit 6000] [--rivals DIR] [--record]
                        [--minutes 10]
 
 reads    disk reads of an epoch, counted by the disk's control group, memory for 10, 30 and 70 % of the dataset
-peers    the same for torch's DataLoader and DALI: the page cache has what a memory limit leaves, as in (DL)² Fig 2
+rivals   the same for torch's DataLoader and DALI: the page cache has what a memory limit leaves, as in (DL)² Fig 2
 rate     images a second on a disk of 100 MB/s with memory for 30 %, and how even the batches come
 shuffle  how random the delivered order is (place, company, neighbours); 1 is a full permutation
 ranks    hits of 1, 2 and 8 processes that share memory for 30 %
@@ -64,8 +64,8 @@ DECODED_SHARE = 0.5  # of the pixels
 SLACK = 32 << 20  # what a process holds for moments; without it the kernel kills at small shares
 COUNT_ONLY = 1e11  # a throttle that never bites, so that the group counts
 POLICIES = ("rolling", "pinned", "liquid", "none")
-PEERS = {"torch DataLoader + Pillow": ("torch_dataloader", "", "pil"), "DALI, CPU": ("dali", "dali", "")}
-PEER_COPIES = 5  # of the JPEGs, as files of their own
+RIVALS = {"torch DataLoader + Pillow": ("torch_dataloader", "", "pillow"), "DALI, CPU": ("dali", "dali", "")}
+RIVAL_COPIES = 5  # of the JPEGs, as files of their own
 
 
 class Lines:
@@ -101,16 +101,16 @@ def main() -> None:
     """Run the parts."""
     parser = arguments(QUESTION)
     parser.set_defaults(limit=6000)
-    parser.add_argument("--parts", default="reads,peers,rate,shuffle,ranks,decoded")
-    parser.add_argument("--peers", type=Path, default=ROOT.parent / "peers", help="environments of peers")
+    parser.add_argument("--parts", default="reads,rivals,rate,shuffle,ranks,decoded")
+    parser.add_argument("--rivals", type=Path, default=ROOT.parent / "rivals", help="environments of rivals")
     parser.add_argument("--minutes", type=float, default=30, help="starts no measurement after this")
     options = parser.parse_args()
     lines = Lines(record=options.record, minutes=options.minutes)
     with tempfile.TemporaryDirectory(prefix="penstock-memory-") as work:
         for part in options.parts.split(","):
             print(f"{part}:", flush=True)
-            if part == "peers":
-                measure_peers(lines, Path(work), options.peers, options.limit)
+            if part == "rivals":
+                measure_rivals(lines, Path(work), options.rivals, options.limit)
             elif part == "decoded":
                 measure_decoded(lines, Path(work), options.limit)
             else:
@@ -225,31 +225,40 @@ def reads_found(epochs: list[dict[str, Any]], done: Completed) -> dict[str, obje
     }
 
 
-def measure_peers(lines: Lines, work: Path, peers: Path, limit: int) -> None:
+def measure_rivals(lines: Lines, work: Path, rivals: Path, limit: int) -> None:
     """Loaders that leave it to the page cache, at a memory limit of what they hold and 30 or 70 % of the images."""
-    folder, total = copied_images(work / "jpegs", PEER_COPIES if limit >= 6000 else 1)
-    for name, (module, environment, variant) in PEERS.items():
-        python = peers / environment / "bin" / "python" if environment else Path(sys.executable)
+    folder, total = copied_images(work / "jpegs", RIVAL_COPIES if limit >= 6000 else 1)
+    for name, (module, environment, variant) in RIVALS.items():
+        python = rivals / environment / "bin" / "python" if environment else Path(sys.executable)
         if not python.exists():
             print(f"  left out: {name} ({python} is missing; bench/README.md says how to make it)")
             continue
-        command = [str(python), "-m", f"bench.peers.{module}", "--source", str(folder), "--batch-size", str(BATCH)]
+        command = [
+            str(python),
+            "-m",
+            "bench.contenders.rival",
+            module,
+            "--source",
+            str(folder),
+            "--batch-size",
+            str(BATCH),
+        ]
         command += ["--variant", variant] if variant else []
         held = 0
         for share in (0.3, 0.7):
-            if not lines.wants("peers", contender=name, memory_share=share):
+            if not lines.wants("rivals", contender=name, memory_share=share):
                 continue
             free = Limits(memory_bytes=64 << 30, disk_bytes_per_second=COUNT_ONLY)
-            held = held or int(peer_epochs(command, 1, free, folder)[-1]["held_bytes"])
+            held = held or int(rival_epochs(command, 1, free, folder)[-1]["held_bytes"])
             limits = Limits(memory_bytes=held + SLACK + int(share * total), disk_bytes_per_second=COUNT_ONLY)
-            epochs = peer_epochs(command, 2, limits, folder)
+            epochs = rival_epochs(command, 2, limits, folder)
             reads = [epoch["disk_bytes"] / total for epoch in epochs if epoch["disk_bytes"] is not None]
             found: dict[str, object] = {
                 "read_share_by_disk": statistics.mean(reads) if reads else None,
                 "held_bytes": held,
             }
             found["images_per_second"] = epochs[-1]["num_images"] / epochs[-1]["wall_seconds"]
-            lines.add("peers", {"contender": name, "memory_share": share}, found)
+            lines.add("rivals", {"contender": name, "memory_share": share}, found)
 
 
 def copied_images(folder: Path, copies: int) -> tuple[Path, int]:
@@ -269,10 +278,10 @@ def copied_images(folder: Path, copies: int) -> tuple[Path, int]:
     return folder, total
 
 
-def peer_epochs(command: list[str], epochs: int, limits: Limits, folder: Path) -> list[dict[str, Any]]:
-    """Epochs of a peer after its first, under limits."""
+def rival_epochs(command: list[str], epochs: int, limits: Limits, folder: Path) -> list[dict[str, Any]]:
+    """Epochs of a rival after its first, under limits."""
     forget(folder)
-    driver = [sys.executable, "-m", "bench.peers.counting", str(epochs), "--", *command]
+    driver = [sys.executable, "-m", "bench.contenders.counting", str(epochs), "--", *command]
     done = run(driver, limits, on=folder, quiet=True)
     if done.exit_code != 0:
         sys.exit(f"{command}: ended with {done.exit_code}\n{done.stderr.decode()[-2000:]}")

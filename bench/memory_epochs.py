@@ -15,7 +15,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from bench.peers.counting import disk_bytes, held_bytes
+from bench.contenders.counting import disk_bytes, held_bytes
 from penstock import Loader
 from penstock.order.shuffle_quality import measure
 from penstock.transforms import RandomResizedCrop

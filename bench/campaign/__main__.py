@@ -37,7 +37,7 @@ def main() -> None:
     parser.add_argument("--files", type=int, default=5000, help="distinct files of a dataset")
     parser.add_argument("--seconds", type=float, default=10.0, help="of a window that is judged")
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--peers", type=Path, default=ROOT.parent / "peers", help="environments of peers")
+    parser.add_argument("--rivals", type=Path, default=ROOT.parent / "rivals", help="environments of rivals")
     parser.add_argument("--record", action="store_true", help="append the results to bench/results/campaign.jsonl")
     options = parser.parse_args()
     parts = options.part.split(",")
@@ -77,7 +77,7 @@ def _run(part: str, settings: list[Setting], data: dict[str, Data], log: Log, op
     names = {setting.corpus.name for setting in settings}
     mine = [data[name] for name in data if name in names]
     if part == "liquid":
-        return liquid.run(mine, log, options.peers, seconds=options.seconds / 2, repeats=options.repeats)
+        return liquid.run(mine, log, options.rivals, seconds=options.seconds / 2, repeats=options.repeats)
     if part == "margin":
         return margin.run(mine, log, seconds=options.seconds / 2, repeats=options.repeats)
     return million.run(mine, log)

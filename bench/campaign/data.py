@@ -20,8 +20,8 @@ from penstock.records.manifest import FILE_NAME
 from penstock.types import Floats
 
 FILES_PER_FOLDER = 500
-PEER_FILES = 1000
-"""Peers are slow, and read from the page cache: fewer files do."""
+RIVAL_FILES = 1000
+"""Rivals are slow, and read from the page cache: fewer files do."""
 
 
 class Data:
@@ -40,8 +40,8 @@ class Data:
             if not (path / FILE_NAME).exists():
                 print(f"  building {path.name}", flush=True)
                 build(self.images, path, mix=f"{format}=1")
-        if self.num_files > PEER_FILES:
-            Data(self.corpus, self.folder.parent, PEER_FILES).copy_files()
+        if self.num_files > RIVAL_FILES:
+            Data(self.corpus, self.folder.parent, RIVAL_FILES).copy_files()
 
     @property
     def images(self) -> Path:

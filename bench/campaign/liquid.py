@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from bench.campaign.data import PEER_FILES, Data
+from bench.campaign.data import RIVAL_FILES, Data
 from bench.campaign.log import Log
 from bench.campaign.prediction import planned_view
 from bench.campaign.refresh import Refresher
@@ -23,12 +23,12 @@ from penstock.plan.mix_rates import rates_of, single_format, two_formats
 from penstock.plan.problem import make_problem
 from penstock.profile import Profile
 
-AGAINST_PEERS = "Is data preparation as much faster as Liquid's was, losslessly?"
+AGAINST_RIVALS = "Is data preparation as much faster as Liquid's was, losslessly?"
 ENGINE_EQUAL = "Does a mix beat the better single format by what the closed form says?"
 CLAIMS = {"cityscapes": 3.05, "imagenet": 1.54}
 PAIRS = {"cityscapes": ("png", "raw"), "imagenet": ("jpeg", "weir:fast")}
-PEER_DISK = 800
-"""Megabytes per second that our side is held to; peers read from the page cache, without any limit."""
+RIVAL_DISK = 800
+"""Megabytes per second that our side is held to; rivals read from the page cache, without any limit."""
 MOST_ERROR, LEAST_GAIN = 0.10, 1.3
 
 
@@ -63,9 +63,9 @@ def best_pair(data: Data, profile: Profile) -> Pair:
     return max(found, key=lambda pair: pair.gain)
 
 
-def run(data: Sequence[Data], log: Log, peers: Path, *, seconds: float, repeats: int) -> bool:
+def run(data: Sequence[Data], log: Log, rivals: Path, *, seconds: float, repeats: int) -> bool:
     """Both comparisons, for each dataset."""
-    against = [_against_peers(mine, log, peers, seconds=seconds, repeats=repeats) for mine in data]
+    against = [_against_rivals(mine, log, rivals, seconds=seconds, repeats=repeats) for mine in data]
     gains = [_engine_equal(mine, log, seconds=seconds, repeats=repeats) for mine in data]
     errors = [abs(error) for _, error in gains]
     print(f"largest gain {max(gain for gain, _ in gains):.2f} (at least {LEAST_GAIN}), error {max(errors):.1%}")
@@ -102,21 +102,21 @@ def _engine_equal(data: Data, log: Log, *, seconds: float, repeats: int) -> tupl
     return gain, error
 
 
-def _against_peers(data: Data, log: Log, peers: Path, *, seconds: float, repeats: int) -> bool:
-    setting = Setting(data.corpus, PEER_DISK, 0.0)
+def _against_rivals(data: Data, log: Log, rivals: Path, *, seconds: float, repeats: int) -> bool:
+    setting = Setting(data.corpus, RIVAL_DISK, 0.0)
     goals = Goals(memory_bytes=0, disk_bytes_per_second=setting.disk_bytes_per_second)
     plan = make_plan(data.profile(), goals)
     with Windows() as windows, throttled(setting.limits, data.folder) as group:
         windows.open("ours", planned_view(data, plan, f"plan-{setting.name}"), data.corpus.transform)
         entries = {"ours": Entry("ours", group)}
         ours = measure_rounds(windows, log, f"liquid/{setting.name}", entries, seconds=seconds, repeats=repeats)["ours"]
-    few = Data(data.corpus, data.folder.parent, min(PEER_FILES, data.num_files))
+    few = Data(data.corpus, data.folder.parent, min(RIVAL_FILES, data.num_files))
     few.copy_files()
     theirs = {
-        "torch DataLoader + Pillow": _peer_rate(
-            few, log, peers, Contender("torch", "torch_dataloader", "pil"), repeats
+        "torch DataLoader + Pillow": _rival_rate(
+            few, log, rivals, Contender("torch", "torch_dataloader", "pillow"), repeats
         ),
-        "DALI, CPU": _peer_rate(few, log, peers, Contender("dali", "dali", environment="dali"), repeats),
+        "DALI, CPU": _rival_rate(few, log, rivals, Contender("dali", "dali", environment="dali"), repeats),
     }
     present = {name: rate for name, rate in theirs.items() if rate is not None}
     gains = {name: ours.median / rate.median for name, rate in present.items()}
@@ -126,27 +126,27 @@ def _against_peers(data: Data, log: Log, peers: Path, *, seconds: float, repeats
         "  " + ", ".join(f"{gain:.2f} times {name}" for name, gain in gains.items()) + f"; claimed {claim}", flush=True
     )
     log.record(
-        AGAINST_PEERS,
+        AGAINST_RIVALS,
         {
             "setting": setting.name,
             "mix": dict(plan.mix),
             "ours": ours.as_dict(),
-            "peers": {name: rate.as_dict() for name, rate in present.items()},
+            "rivals": {name: rate.as_dict() for name, rate in present.items()},
             "gains": gains,
             "claim": claim,
-            "peers_read": "from the page cache, no limit on the disk",
+            "rivals_read": "from the page cache, no limit on the disk",
         },
     )
     return bool(gains) and min(gains.values()) >= claim
 
 
-def _peer_rate(data: Data, log: Log, peers: Path, one: Contender, repeats: int) -> Rate | None:
-    """Whole epochs of a peer, the files in the page cache; None where it is not installed."""
+def _rival_rate(data: Data, log: Log, rivals: Path, one: Contender, repeats: int) -> Rate | None:
+    """Whole epochs of a rival, the files in the page cache; None where it is not installed."""
     key = f"liquid/{data.corpus.name}/{one.name}/{data.num_files}/{repeats}"
     found: list[dict[str, Any]] | None = log.get(key)
     if found is None:
         common = ["--job", data.corpus.job, "--threads", "2", "--batch-size", str(BATCH_SIZE)]
-        process = start(replace(one), data.images, data.folder, common, peers)
+        process = start(replace(one), data.images, data.folder, common, rivals)
         if process is None:
             return None
         found = []

@@ -18,7 +18,7 @@ class Corpus:
     """The format that keeps their bytes."""
     transform: str
     job: str
-    """The same, as peers call it."""
+    """The same, as rivals call it."""
 
     @property
     def formats(self) -> tuple[str, ...]:

@@ -39,7 +39,7 @@ RANKS = {folder: rank for rank, row in enumerate(LAYERS) for folder in row}
 # What only some places may import: the package, and who may.
 PRIVILEGES = {
     # The lab measures rivals as their users run them: torch's DataLoader with Pillow, and codecs of imagecodecs.
-    "torch": ("penstock.torch", "penstock.kernels", "penstock.lab.loaders", "penstock.lab.peers"),
+    "torch": ("penstock.torch", "penstock.kernels", "penstock.lab.rivals", "penstock.lab.training"),
     "triton": ("penstock.kernels",),
     "jax": ("penstock.jax",),
     "typer": ("penstock.cli",),
@@ -47,8 +47,8 @@ PRIVILEGES = {
     "tifffile": ("penstock.codecs.tiff",),
     "imagecodecs": ("penstock.codecs.tiff", "penstock.lab.coders"),
     # Functions in Python get the Pillow image that they were written for.
-    "PIL": ("penstock.pillow", "penstock.functions.forms", "penstock.lab.loaders", "penstock.lab.peers"),
-    "cv2": (),
+    "PIL": ("penstock.pillow", "penstock.functions.forms", "penstock.lab.rivals"),
+    "cv2": ("penstock.lab.rivals",),
     "threading": (),
     # How a fresh interpreter imports the main script of another.
     "multiprocessing": ("penstock.functions.workers", "penstock.functions.worker"),
@@ -143,7 +143,7 @@ def test_only_storage_opens_data_files(module: str) -> None:
     # machine.py and limits/ talk to the kernel through its files; the command line closes its own streams; the hook
     # runs in programs without Penstock, and writes what it timed; rivals of the lab read as they do elsewhere.
     kernel = ("penstock.machine", "penstock.limits")
-    rivals = ("penstock.lab.loaders", "penstock.lab.peers")
+    rivals = ("penstock.lab.rivals",)
     if is_under(module, ("penstock.storage", *kernel, *rivals, "penstock.cli.run", "penstock.doctor.hook")):
         return
     opening = {"open", "read_bytes", "write_bytes", "read_text", "write_text", "fromfile", "tofile", "memmap"}

@@ -16,7 +16,7 @@ from penstock.pixels import ms_ssim, psnr
 from penstock.storage import read_file, write_file
 from penstock.types import Pixels
 
-SCRIPT = Path(__file__).parent / "peers" / "learned_codec.py"
+SCRIPT = Path(__file__).parent / "rivals" / "learned_codec.py"
 
 PUBLISHED, UNTRAINED = "published", "untrained"
 METRICS = ("mse", "ms-ssim")

@@ -18,7 +18,7 @@ from penstock.documents import Document, Json
 from penstock.errors import ArgumentError, PenstockError
 from penstock.lab.dllogger import Epoch, Report, read_report
 from penstock.lab.iostat import bytes_per_epoch, read_samples
-from penstock.lab.training import images_per_second, mean_size, representative_seconds, stall_share
+from penstock.lab.training_epochs import images_per_second, mean_size, representative_seconds, stall_share
 from penstock.storage import list_tree, read_file
 
 SIZES_GIB: Mapping[str, Mapping[str, float]] = {

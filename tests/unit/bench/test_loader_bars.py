@@ -6,7 +6,7 @@ from bench.loader import JOBS
 from bench.loader_bars import BARS, CAP, DALI, EXACT, FFCV, SIMPLEJPEG, WEIR, Measured, other_lines, verdicts
 
 
-def test_a_bar_compares_with_the_fastest_peer_that_ran() -> None:
+def test_a_bar_compares_with_the_fastest_rival_that_ran() -> None:
     found = {
         EXACT: Measured([1500, 1800, 1600], 800, 0.3, 100),
         SIMPLEJPEG: Measured([900, 1000, 1000], 500, 1, 100),
@@ -15,7 +15,7 @@ def test_a_bar_compares_with_the_fastest_peer_that_ran() -> None:
 
     (verdict,) = verdicts("train224", found)
 
-    assert (verdict.peer, verdict.ratio, verdict.ratio_range, verdict.is_met) == (SIMPLEJPEG, 1.6, (1.6, 1.8), True)
+    assert (verdict.rival, verdict.ratio, verdict.ratio_range, verdict.is_met) == (SIMPLEJPEG, 1.6, (1.6, 1.8), True)
     assert "not run: tf.data, accurate + antialias: met" in str(verdict)[-60:]
 
 
@@ -40,4 +40,4 @@ def test_a_late_first_batch_is_pointed_out() -> None:
 def test_every_bar_names_contenders_of_its_job() -> None:
     for job, bars in BARS.items():
         names = {one.name for one in JOBS[job]}
-        assert {name for bar in bars for name in (bar.ours, *bar.peers)} <= names
+        assert {name for bar in bars for name in (bar.ours, *bar.rivals)} <= names

@@ -12,8 +12,8 @@ import pytest
 from penstock.build import build
 from penstock.lab.jobs.contract import LeftOut
 from penstock.lab.loaders import LoaderSpec, open_loader
-from penstock.lab.loaders.files import beton_of, labelled_files
 from penstock.lab.loaders.ours import HELD_OUT, EncodedLoader, OurLoader
+from penstock.lab.loaders.rival_loader import beton_of, labelled_files
 from penstock.records.dataset import open_dataset
 from penstock.synth import Scenes, write
 

@@ -12,7 +12,7 @@ import pytest
 from penstock.cli.run import run
 from penstock.errors import ArgumentError
 from penstock.lab import Published, analyse, read_report
-from penstock.lab.training import best_top1_within, fits_storage, representative_seconds
+from penstock.lab.training_epochs import best_top1_within, fits_storage, representative_seconds
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from penstock.lab.jobs.contract import Order
 from penstock.lab.loaders import LoaderSpec
-from penstock.lab.loaders.files import beton_of
+from penstock.lab.loaders.rival_loader import beton_of
 from penstock.load.fidelity_schedule import FidelityLike
 from penstock.storage import drop_cached
 

@@ -16,7 +16,7 @@ from penstock.lab.loaders import LabLoader, open_loader
 from penstock.types import OnProgress
 
 if TYPE_CHECKING:
-    from penstock.torch.training import Trainer
+    from penstock.lab.training import Trainer
 
 
 def run(order: Order, on_progress: OnProgress) -> Measures:
@@ -49,8 +49,7 @@ def run(order: Order, on_progress: OnProgress) -> Measures:
 def _trainer(order: Order) -> Trainer:
     if find_spec("torch") is None:
         raise LeftOut("torch is not installed (pip install penstock[torch])")
-    from penstock.torch.models import make_model
-    from penstock.torch.training import Trainer, TrainingOptions
+    from penstock.lab.training import Trainer, TrainingOptions, make_model
 
     options = TrainingOptions(
         num_classes=order.integer("num_classes"),

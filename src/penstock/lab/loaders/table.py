@@ -1,4 +1,4 @@
-"""The loaders by name; each is imported when it is first asked for, and says what is missing."""
+"""List the loaders of the lab by name; each is imported when it is first opened."""
 
 from __future__ import annotations
 
@@ -8,23 +8,31 @@ from importlib.util import find_spec
 from penstock.lab.jobs.contract import LeftOut
 from penstock.lab.loaders.contract import LabLoader, LoaderSpec
 
-LOADERS = {
+OWN = {"penstock": "ours", "synthetic": "synthetic"}
+"""Name and module of `penstock.lab.loaders`."""
+
+RIVALS = {
     "dali": ("dali", "nvidia.dali"),
     "ffcv": ("ffcv_beton", "ffcv"),
-    "penstock": ("ours", ""),
-    "synthetic": ("synthetic", ""),
-    "torch": ("torch_pillow", "torch"),
+    "tfdata": ("tfdata", "tensorflow"),
+    "torch": ("torch_dataloader", "torch"),
 }
-"""Name: its module here, and the package that it needs."""
+"""Name, module of `penstock.lab.rivals`, and the package that it needs."""
+
+LOADERS = tuple(sorted((*OWN, *RIVALS)))
 
 
 def open_loader(name: str, spec: LoaderSpec) -> LabLoader:
-    """Open a loader; `LeftOut` if its package is not installed."""
-    module, package = LOADERS[name]
-    if package and not _is_installed(package):
+    """Open a loader; `LeftOut` if its package is not installed or it cannot do what the spec asks for."""
+    if name in OWN:
+        opened: LabLoader = import_module(f"penstock.lab.loaders.{OWN[name]}").open_loader(spec)
+        return opened
+    module, package = RIVALS[name]
+    if not _is_installed(package):
         raise LeftOut(f"{package} is not installed")
-    opened: LabLoader = import_module(f"penstock.lab.loaders.{module}").open_loader(spec)
-    return opened
+    from penstock.lab.loaders.rival_loader import open_rival_loader
+
+    return open_rival_loader(module, spec)
 
 
 def _is_installed(package: str) -> bool:

@@ -14,7 +14,7 @@ from penstock.lab.recipe import Cell, DataFacts, Findings
 from penstock.lab.recipes.accuracy import VALIDATED_ON, accuracy_bars, curves, losses
 from penstock.lab.recipes.dropin import sizes_of
 from penstock.lab.recipes.holding import TrainingRecipe
-from penstock.lab.training import mean_size
+from penstock.lab.training_epochs import mean_size
 from penstock.lab.verdict import Verdict, judge_below, points_text, verdict_sentence
 from penstock.lab.work import SOURCE
 from penstock.report import Figure, Section

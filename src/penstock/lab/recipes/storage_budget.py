@@ -14,7 +14,7 @@ from penstock.lab.recipes.accuracy import VALIDATED_ON
 from penstock.lab.recipes.dropin import sizes_of
 from penstock.lab.recipes.holding import TrainingRecipe
 from penstock.lab.statistics import Estimate, estimate, paired_difference
-from penstock.lab.training import fits_storage
+from penstock.lab.training_epochs import fits_storage
 from penstock.lab.verdict import judge_above, judge_all, points_text, verdict_sentence
 from penstock.lab.work import SOURCE
 from penstock.report import Figure, Section

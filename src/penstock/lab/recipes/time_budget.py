@@ -15,7 +15,7 @@ from penstock.lab.recipes.accuracy import VALIDATED_ON, accuracy_bars, curves, l
 from penstock.lab.recipes.dropin import sizes_of
 from penstock.lab.recipes.holding import TrainingRecipe, disk_limits
 from penstock.lab.statistics import Estimate
-from penstock.lab.training import epochs_within
+from penstock.lab.training_epochs import epochs_within
 from penstock.lab.verdict import Verdict, judge_above, judge_any, points_text, verdict_sentence
 from penstock.lab.work import SOURCE
 from penstock.report import Figure, Section

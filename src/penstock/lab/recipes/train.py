@@ -53,7 +53,7 @@ class Train(TrainingRecipe):
     def check(self) -> None:
         """As every training, and that there are such loaders."""
         super().check()
-        if not {way.partition("@")[0] for way in self.loaders} <= LOADERS.keys():
+        if not {way.partition("@")[0] for way in self.loaders} <= set(LOADERS):
             raise wrong_setting(self, "loaders", f"choose among {', '.join(LOADERS)}; penstock@FORMAT reads a variant")
 
     def cells(self, data: DataFacts, done: Sequence[Line]) -> list[Cell]:

@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("torch")
 import torch  # where it is installed
 
-from penstock.torch.training import Precision, Trainer, TrainingOptions, precision_of  # needs torch
+from penstock.lab.training import Precision, Trainer, TrainingOptions, precision_of  # needs torch
 
 
 class Watched(torch.nn.Module):

@@ -1,7 +1,7 @@
 """What the control group of this process read from the disk and holds in memory. Only the standard library is used.
 
-python -m bench.peers.counting EPOCHS -- COMMAND…: lets a contender (`serving.py`) load epochs, in the group that this
-process is in, and prints what each of them read.
+python -m bench.contenders.counting EPOCHS -- COMMAND…: lets a contender (`serving.py`) load epochs, in the group that
+this process is in, and prints what each of them read.
 """
 
 from __future__ import annotations

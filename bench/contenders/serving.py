@@ -1,7 +1,7 @@
 """How a contender runs: a process of its own, in its own environment, that loads an epoch whenever it is told to.
 
 A line on its standard input asks for an epoch; a JSON object a line comes back. The first says that it is warm.
-Only the standard library is used here: peers live in environments without Penstock.
+Only the standard library is used here: rivals have environments without Penstock.
 """
 
 from __future__ import annotations
@@ -20,9 +20,11 @@ Epoch = Callable[[], Iterable[tuple[int, float]]]
 """Loads everything once: (samples, mean level) of each batch; the level may be computed for the first batch alone."""
 
 
-def arguments() -> argparse.Namespace:
-    """What the benchmark tells every contender."""
+def arguments(*names: str) -> argparse.Namespace:
+    """What the benchmark tells every contender; `names` come first, without dashes."""
     parser = argparse.ArgumentParser()
+    for name in names:
+        parser.add_argument(name)
     parser.add_argument("--variant", default="")
     parser.add_argument("--source", type=Path, required=True, help="the folder or file to load from")
     parser.add_argument("--job", choices=["train224", "full"], default="train224")

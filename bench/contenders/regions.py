@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 import penstock
-from bench.peers.serving import arguments, image_files, serve
+from bench.contenders.serving import arguments, image_files, serve
 from penstock import _native
 from penstock.transforms import split
 from penstock.transforms.named import named

@@ -11,9 +11,9 @@ from pathlib import Path
 from torch import nn
 
 from penstock.errors import ArgumentError
-from penstock.torch.models.plain import alexnet, mobilenet
-from penstock.torch.models.residual import resnet8, resnet18
-from penstock.torch.models.segmenting import unet
+from penstock.lab.training.plain_networks import alexnet, mobilenet
+from penstock.lab.training.residual_networks import resnet8, resnet18
+from penstock.lab.training.segmenting_networks import unet
 
 MODELS: dict[str, Callable[[int], nn.Module]] = {
     "alexnet": alexnet,

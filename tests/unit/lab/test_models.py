@@ -11,7 +11,7 @@ import pytest
 from penstock.errors import ArgumentError
 
 torch = pytest.importorskip("torch")
-from penstock.torch.models import MODELS, make_model  # noqa: E402  # needs torch
+from penstock.lab.training import MODELS, make_model  # noqa: E402  # needs torch
 
 LIBRARIES = {
     "torchvision": ("models.py", "def get_model(name, **config):"),
@@ -73,7 +73,7 @@ def test_a_library_is_asked_for_its_model_by_name_and_classes(
 
 @pytest.mark.parametrize("library", sorted(LIBRARIES))
 def test_a_library_that_is_not_there_is_named(library: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("penstock.torch.models.named.find_spec", lambda name: None)
+    monkeypatch.setattr("penstock.lab.training.models.find_spec", lambda name: None)
     with pytest.raises(ArgumentError, match=f"{library} is not installed"):
         make_model(f"{library}/resnet50", 9)
 

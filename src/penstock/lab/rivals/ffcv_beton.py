@@ -1,8 +1,7 @@
-"""FFCV on a file of raw pixels, its fastest. The file is written once, beside the run's datasets."""
+"""Run FFCV on a file of raw pixels, its fastest format. The file is written once."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,15 +10,16 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from penstock.lab.jobs.contract import LeftOut
-from penstock.lab.loaders.contract import LoaderSpec
-from penstock.lab.loaders.files import beton_of, labelled_files
+from .rival import RivalSpec
 
+CROPS = ("resized",)
+VARIANTS = ("",)
 PAGE_BYTES = 1 << 25  # its writer waits for ever if an image is larger than a page
+WRITERS = 2  # processes that write the file
 
 
 class Images:
-    """What its writer asks for."""
+    """Images and labels by index, as FFCV's writer asks for them."""
 
     def __init__(self, files: list[tuple[str, int]]) -> None:
         self._files = files
@@ -35,56 +35,54 @@ class Images:
 class BetonLoader:
     """Batches of FFCV's loader."""
 
-    def __init__(self, spec: LoaderSpec) -> None:
+    def __init__(self, spec: RivalSpec) -> None:
         # Rarely installed.
+        import ffcv
         from ffcv.fields.basics import IntDecoder
         from ffcv.fields.rgb_image import RandomResizedCropRGBImageDecoder
         from ffcv.loader import Loader, OrderOption
         from ffcv.transforms import RandomHorizontalFlip, ToTensor, ToTorchImage
 
-        files = labelled_files(spec)
-        self.num_images = len(files)
-        path = _written(beton_of(spec), files)
+        make_file(spec)
+        self.num_images = len(spec.files)
+        self.about = {"antialias": True, "ffcv": ffcv.__version__}
         crop = [RandomResizedCropRGBImageDecoder((spec.size, spec.size), scale=(0.08, 1)), RandomHorizontalFlip()]
-        reads_disk = spec.cache == "none"
         self._loader = Loader(
-            str(path),
+            spec.made_file,
             batch_size=spec.batch_size,
-            num_workers=spec.threads or len(os.sched_getaffinity(0)),
+            num_workers=spec.num_threads,
             # Past memory it is meant to read whole pages of its file, in an order that lets it.
-            order=OrderOption.QUASI_RANDOM if reads_disk else OrderOption.RANDOM,
-            os_cache=not reads_disk,
+            order=OrderOption.QUASI_RANDOM if spec.reads_disk else OrderOption.RANDOM,
+            os_cache=not spec.reads_disk,
             drop_last=False,
             seed=spec.seed,
             pipelines={"image": [*crop, ToTensor(), ToTorchImage()], "label": [IntDecoder(), ToTensor()]},
         )
 
     def epoch(self) -> Iterator[tuple[Any, Any, int]]:
-        """The next epoch."""
+        """Yield the batches of the next epoch."""
         for images, labels in self._loader:
             yield images, labels.flatten(), len(images)
 
-    def facts(self) -> dict[str, float]:
-        """It counts nothing."""
-        return {}
-
-    def close(self) -> None:
-        """Its threads end with the process."""
+    def settle(self) -> None:
+        """Do nothing: it loads nothing between epochs."""
 
 
-def _written(path: Path, files: list[tuple[str, int]]) -> Path:
-    """The file of raw pixels, made if it is not there."""
+def make_file(spec: RivalSpec) -> None:
+    """Write the file of raw pixels unless it is there."""
+    if not Path(spec.made_file).exists():
+        write_beton(spec.made_file, spec.files)
+
+
+def write_beton(path: str, files: list[tuple[str, int]]) -> None:
+    """Write images as a file of raw pixels with FFCV's writer."""
     from ffcv.fields import IntField, RGBImageField
     from ffcv.writer import DatasetWriter
 
-    if not path.exists():
-        fields = {"image": RGBImageField(write_mode="raw"), "label": IntField()}
-        DatasetWriter(str(path), fields, num_workers=1, page_size=PAGE_BYTES).from_indexed_dataset(Images(files))
-    return path
+    fields = {"image": RGBImageField(write_mode="raw"), "label": IntField()}
+    DatasetWriter(path, fields, num_workers=WRITERS, page_size=PAGE_BYTES).from_indexed_dataset(Images(files))
 
 
-def open_loader(spec: LoaderSpec) -> BetonLoader:
-    """As the contract says."""
-    if spec.target == "mask" or spec.crop != "resized":
-        raise LeftOut("this loader is measured on labelled images and random resized crops alone")
+def open_rival(spec: RivalSpec) -> BetonLoader:
+    """Open the loader; its file is written first if it is not there."""
     return BetonLoader(spec)

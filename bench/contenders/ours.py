@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 
-from bench.peers.serving import arguments, serve
+from bench.contenders.serving import arguments, serve
 from penstock import Loader
 from penstock.transforms import RandomHorizontalFlip, RandomResizedCrop
 
