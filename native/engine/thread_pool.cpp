@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <deque>
 #include <string>
 #include <system_error>
@@ -37,6 +38,21 @@ class SignalsBlocked {
   private:
     sigset_t before_;
 };
+
+constexpr std::size_t kThreadLocalBytes = 16 * 1024;
+
+// Takes the memory that glibc allocates when a thread first uses a thread-local variable of a library that was loaded
+// at run time, such as what libstdc++ notes about exceptions. Where that allocation fails, glibc ends the process.
+// False if there is no memory for it.
+[[nodiscard]] bool has_thread_locals() noexcept {
+    void* room = std::malloc(kThreadLocalBytes);
+    if (room == nullptr) return false;
+    *static_cast<volatile char*>(room) = 0;  // or the compiler would leave out both calls
+    std::free(room);
+    // Declared pure: unless its result is used, the compiler leaves the call out.
+    [[maybe_unused]] const volatile int touched = std::uncaught_exceptions();
+    return true;
+}
 
 void name_this_thread([[maybe_unused]] std::size_t index) {
 #if defined(__linux__)
@@ -120,7 +136,25 @@ struct ThreadPool::State {
     std::condition_variable changed;
     std::deque<std::shared_ptr<Job>> jobs;  // those that may have tasks left, oldest first
     bool closing = false;
+    std::size_t num_started = 0;  // threads that have told whether they can work
+    std::size_t num_without_memory = 0;
     std::vector<std::thread> threads;
+
+    // Called by each thread once, before anything that may throw.
+    [[nodiscard]] bool report_start(bool is_ready) {
+        const std::lock_guard lock(mutex);
+        ++num_started;
+        if (!is_ready) ++num_without_memory;
+        changed.notify_all();
+        return is_ready;
+    }
+
+    // Waits until every thread has reported; false if one of them has no memory to work with.
+    [[nodiscard]] bool wait_for_start() {
+        std::unique_lock lock(mutex);
+        changed.wait(lock, [this] { return num_started == threads.size(); });
+        return num_without_memory == 0;
+    }
 
     // The next job to work on; null when the pool closes.
     std::shared_ptr<Job> wait_for_job() {
@@ -162,10 +196,8 @@ void ThreadPool::start(std::size_t count) {
     try {
         for (std::size_t i = 0; i < count; ++i) {
             state.threads.emplace_back([&state, this, i] {
+                if (!state.report_start(has_thread_locals())) return;
                 current_pool = this;
-                // The C++ runtime's own memory of a thread comes with its first exception; where there is none left it
-                // ends the process. So it comes now.
-                (void)std::uncaught_exceptions();
                 name_this_thread(i);
                 while (const std::shared_ptr<Job> job = state.wait_for_job()) job->help();
             });
@@ -179,6 +211,11 @@ void ThreadPool::start(std::size_t count) {
     } catch (...) {
         stop(state);  // no memory for a thread: those that run must not outlive their pool
         throw;
+    }
+    if (!state.wait_for_start()) {
+        stop(state);
+        throw Error(ErrorCode::out_of_memory, "there is no memory for " + std::to_string(count) + " threads",
+                    "thread pool", "use fewer threads, or free memory");
     }
 }
 

@@ -66,7 +66,8 @@ class Job {
 /// In a forked child `run`, `wait_for` and `finish` throw `forked`; destroying is harmless.
 class ThreadPool {
   public:
-    /// 0 means `usable_cores()`. Throws `bad_argument` above 1024, `no_threads` if the system refuses.
+    /// 0 means `usable_cores()`. Waits until each thread has the memory that it needs to report an error. Throws
+    /// `bad_argument` above 1024, `no_threads` if the system refuses, `out_of_memory` if a thread has none.
     explicit ThreadPool(std::size_t num_threads);
     ~ThreadPool();
     ThreadPool(const ThreadPool&) = delete;
