@@ -8,6 +8,7 @@ PYTEST_ARGS ?=
 SECONDS ?= 60
 CODECS ?=
 SANITIZER ?= address
+MISSING ?=
 BENCH_ARGS ?=
 
 SETUP := @$(PYTHON) -m scripts.setup --venv $(VENV)
@@ -18,7 +19,7 @@ BENCHMARKS = $(basename $(notdir $(shell grep -l __main__ bench/*.py)))
 NATIVE = $(shell find native fuzz -name '*.h' -o -name '*.cpp' 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-touched test-all lint format docs stubs fuzz bench wheel clean
+.PHONY: help setup build demo test test-touched test-all coverage lint format docs stubs fuzz bench wheel clean
 
 help:            ## this list
 	@sed -n 's/^\([a-z-]*\): *\(## .*\)/\1 \2/p' Makefile | awk -F ' ## ' '{ printf "make %-14s%s\n", $$1, $$2 }'
@@ -48,6 +49,10 @@ test-touched:    ## the part of the long tier that a change touches (BASE=revisi
 test-all:        ## both tiers: faults, fuzzing, soak, the wheel
 	$(SETUP) torch test vision bench fuzz wheel frameworks arm64 browser package
 	@$(RUN) -m pytest --no-header --dist loadgroup -n $(JOBS) --parts $(PYTEST_ARGS)
+
+coverage:        ## lines of native/ that tests and fuzz corpora run, by folder (MISSING=native/codecs lists the others)
+	$(SETUP) torch test vision package
+	@$(RUN) -m scripts.coverage --jobs $(JOBS) $(if $(MISSING),--missing $(MISSING)) -- $(PYTEST_ARGS)
 
 lint:            ## ruff, mypy, clang-format, language; changes nothing
 	$(SETUP) torch test bench dev package
