@@ -46,14 +46,17 @@ def rewritten(page: Path) -> str:
 
 def codec_table() -> str:
     """What each codec is and holds."""
-    rows = ["| Codec | Files | Does | Promise | Channels | Bits | Reduced scales |", "|---|---|---|---|---|---|---|"]
+    rows = [
+        "| Codec | Files | Operations | Promise | Channels | Bits | Reduced scales |",
+        "|---|---|---|---|---|---|---|",
+    ]
     rows += [_codec_row(find(name)) for name in names()]
     return "\n".join(rows) + "\n"
 
 
 def parameter_table() -> str:
     """What may follow a codec's name."""
-    rows = ["| Format | Values | If absent | Meaning |", "|---|---|---|---|"]
+    rows = ["| Format | Values | Default | Meaning |", "|---|---|---|---|"]
     for name in names():
         for key, parameter in find(name).parameters.items():
             rows.append(_parameter_row(name, key, parameter))
@@ -94,7 +97,7 @@ def _codec_row(codec: Codec) -> str:
 def _parameter_row(codec: str, key: str, parameter: Parameter) -> str:
     words = [f"`{word}`" for word in parameter.bare]
     if isinstance(parameter, Flag):
-        return f"| `{codec}:{parameter.word}` | a word alone | off | {parameter.meaning} |"
+        return f"| `{codec}:{parameter.word}` | flag | off | {parameter.meaning} |"
     if isinstance(parameter, Integer):
         values = [f"{parameter.minimum} to {parameter.maximum}", *words]
     elif isinstance(parameter, Counts):

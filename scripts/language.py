@@ -13,6 +13,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from scripts.language_rules import help_problems, prose_problems, summary_problems, unknown_terms
@@ -43,7 +44,24 @@ UNFINISHED: tuple[str, ...] = (
     "native",
     "scripts",
     "spec/reference",
-    "src/penstock",
+    "src/penstock/auto",
+    "src/penstock/bench",
+    "src/penstock/build",
+    "src/penstock/cli",
+    "src/penstock/doctor",
+    "src/penstock/export",
+    "src/penstock/jax",
+    "src/penstock/lab",
+    "src/penstock/load",
+    "src/penstock/order",
+    "src/penstock/plan",
+    "src/penstock/profile",
+    "src/penstock/records",
+    "src/penstock/report",
+    "src/penstock/sources",
+    "src/penstock/storage",
+    "src/penstock/torch",
+    "src/penstock/transforms",
 )
 
 PROPERTIES = frozenset({"property", "cached_property", "setter"})
@@ -99,6 +117,7 @@ def python_problems(file: str, source: str) -> Iterator[Problem]:
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
             yield from _docstring_problems(file, node)
+            yield from _attribute_problems(file, node)
         elif isinstance(node, ast.Call):
             yield from _call_problems(file, node)
 
@@ -171,9 +190,19 @@ def _docstring_problems(
     for complaint in summary_problems(text.splitlines()[0], is_function=is_function):
         yield Problem(file, line, f"docstring {complaint}")
     prose = re.sub(r"^ *>>>.*?(?=\n\s*\n|\Z)", "", text, flags=re.DOTALL | re.MULTILINE)
-    for paragraph in re.split(r"\n\s*\n|\n(?=\s*[-*|] )", prose):
+    for paragraph in re.split(r"\n\s*\n|\n(?=\s*(?:[-*|] |[├└│]))", prose):
         for complaint in prose_problems(_without_code(paragraph)):
             yield Problem(file, line, f"docstring {complaint}")
+
+
+def _attribute_problems(file: str, node: ast.AST) -> Iterator[Problem]:
+    """Check the strings that document the assignment above them."""
+    body = getattr(node, "body", [])
+    for before, after in pairwise(body):
+        if isinstance(before, (ast.Assign, ast.AnnAssign)) and isinstance(after, ast.Expr):
+            for text in filter(None, [_text_of(after.value)]):
+                for complaint in (*summary_problems(text.splitlines()[0], is_function=False), *prose_problems(text)):
+                    yield Problem(file, after.lineno, f"attribute {complaint}")
 
 
 def _is_property(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:

@@ -32,10 +32,10 @@ DIALECT = (
     (r"\b(?:can|could|cannot|can't|to) (?:not )?be had\b", "is available, failed to load"),
     (r"\bwithout further ado\b", "leave it out"),
     (r"\bthe model eats\b", "training throughput"),
-    (r"\bthere (?:is|are|was|were) none\b", "name what is missing"),
-    (r"\b(?:is|are|was|were) none\b", "does not exist, is not a …"),
+    (r"\bthere (?:is|are|was|were) (?-i:none)\b", "name what is missing"),
+    (r"\b(?:is|are|was|were) (?-i:none)\b", "does not exist, is not a …"),
     (
-        r"\b(?:is|are|was|were) no (?!longer\b|more\b|less\b|such\b|fewer\b|greater\b|larger\b|smaller\b)\w+",
+        r"(?<!there )\b(?:is|are|was|were) no (?!(?:longer|more|less|such|fewer|greater|larger|smaller)\b)\w+",
         "is not a …",
     ),
     (r"\bof (?:theirs|ours)\b", "its, our"),

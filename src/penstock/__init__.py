@@ -1,4 +1,4 @@
-"""Penstock keeps accelerators fed with images."""
+"""Penstock: an image loader and format family for training."""
 
 import importlib
 import typing

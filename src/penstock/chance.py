@@ -1,4 +1,4 @@
-"""Choices by chance that are functions: (seed, stream, number) → 64 bits, the same on every machine (spec/plan.md)."""
+"""Random choices as pure functions: (seed, stream, number) → 64 bits, the same on every machine (spec/plan.md)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Words = npt.NDArray[np.uint64]
 
 
 def draw(seed: int, stream: int, numbers: npt.ArrayLike) -> Words:
-    """A word for each number; streams of one seed have nothing to do with each other.
+    """Return a random word for each number; streams of one seed are independent.
 
     >>> [hex(word) for word in draw(0, 1, [0, 1]).tolist()]
     ['0x44e5b98100c67fb0', '0x465391958fc61f13']
@@ -21,13 +21,13 @@ def draw(seed: int, stream: int, numbers: npt.ArrayLike) -> Words:
 
 
 def draw_uniform(seed: int, stream: int, numbers: npt.ArrayLike) -> Floats:
-    """In [0, 1), a multiple of 2⁻⁵³, from the upper bits of `draw`."""
+    """Return numbers in [0, 1), multiples of 2⁻⁵³, from the upper bits of `draw`."""
     uniform: Floats = (draw(seed, stream, numbers) >> np.uint64(11)).astype(np.float64) * 2.0**-53
     return uniform
 
 
 def _mix(words: Words) -> Words:
-    """One step of SplitMix64 (Steele, Lea and Flood, 2014): a bijection that leaves no pattern."""
+    """Apply one step of SplitMix64 (Steele, Lea and Flood, 2014), a bijection that leaves no pattern."""
     words = words + np.uint64(0x9E3779B97F4A7C15)
     words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -1,6 +1,7 @@
-"""JSON documents of ours (manifest, plan, profile, results): complaints name their place, bytes are canonical.
+"""JSON documents: manifest, plan, profile, results. Errors name their place, and the bytes are canonical.
 
-Deliberately not a schema language: a reader asks for the members it needs, by type, and is told where one is wrong.
+This is deliberately not a schema language. A reader asks for the members it needs, by type, and gets an error with
+the place of a wrong one.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | Non
 
 
 class Document:
-    """A JSON object and where it stands: members are asked for by name and type.
+    """JSON object with its place in the file. Members are requested by name and type.
 
     >>> doc = read_document(b'{"kind": "penstock plan", "version": 1, "seed": 7}', kind="penstock plan", version=1)
     >>> doc.integer("seed"), doc.integer("lanes", default=960)
@@ -31,7 +32,7 @@ class Document:
         self._error = error
 
     def refusal(self, what: str, name: str = "") -> PenstockError:
-        """An error about this object, or one of its members."""
+        """Make an error about this object or one of its members."""
         place = f"{self.where}{'.' if name else ''}{name}"
         return self._error(what, where=place, fix="write it again with the tool that made it, or see its page in spec/")
 
@@ -39,14 +40,14 @@ class Document:
         return name in self.members
 
     def text(self, name: str, default: str | None = None) -> str:
-        """A member that is a string."""
+        """Return a member that must be a string."""
         value = self._member(name, default)
         if not isinstance(value, str):
             raise self.refusal(f"{name} is {_told(value)}, not a text", name)
         return value
 
     def integer(self, name: str, default: int | None = None, *, minimum: int = 0, maximum: int = MAX_INTEGER) -> int:
-        """A member that is a whole number of at least `minimum`, and at most what 64 bits hold."""
+        """Return a member that must be a whole number of at least `minimum` that fits in 64 bits."""
         value = self._member(name, default)
         if isinstance(value, bool) or not isinstance(value, int) or value < minimum:
             raise self.refusal(f"{name} is {_told(value)}, not a whole number from {minimum} on", name)
@@ -55,7 +56,7 @@ class Document:
         return value
 
     def number(self, name: str, default: float | None = None, *, minimum: float = -math.inf) -> float:
-        """A member that is a finite number of at least `minimum`."""
+        """Return a member that must be a finite number of at least `minimum`."""
         value = self._member(name, default)
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not is_finite(value):
             raise self.refusal(f"{name} is {_told(value)}, not a number", name)
@@ -64,34 +65,34 @@ class Document:
         return float(value)
 
     def flag(self, name: str, default: bool | None = None) -> bool:
-        """A member that is true or false."""
+        """Return a member that must be true or false."""
         value = self._member(name, default)
         if not isinstance(value, bool):
             raise self.refusal(f"{name} is {_told(value)}, not true or false", name)
         return value
 
     def child(self, name: str) -> Document:
-        """A member that is an object."""
+        """Return a member that must be an object."""
         value = self._member(name, None)
         if not isinstance(value, dict):
             raise self.refusal(f"{name} is {_told(value)}, not an object", name)
         return Document(value, f"{self.where}.{name}", self._error)
 
     def children(self, name: str) -> Iterator[tuple[str, Document]]:
-        """A member that is an object of objects: their names and themselves, in order."""
+        """Yield the names and values of a member that must be an object of objects, in order."""
         whole = self.child(name)
         for key in whole.members:
             yield key, whole.child(key)
 
     def items(self, name: str) -> Iterator[Document]:
-        """A member that is a list of objects."""
+        """Yield the objects of a member that must be a list of objects."""
         for number, value in enumerate(self.values(name)):
             if not isinstance(value, dict):
                 raise self.refusal(f"{name}[{number}] is {_told(value)}, not an object", name)
             yield Document(value, f"{self.where}.{name}[{number}]", self._error)
 
     def values(self, name: str) -> list[Json]:
-        """A member that is a list."""
+        """Return a member that must be a list."""
         value = self._member(name, None)
         if not isinstance(value, list):
             raise self.refusal(f"{name} is {_told(value)}, not a list", name)
@@ -108,7 +109,7 @@ class Document:
 def read_document(
     data: bytes, *, kind: str, version: int, where: str = "", error: type[PenstockError] = ArgumentError
 ) -> Document:
-    """Parse a document and check what it is. Later versions and other kinds are refused by name."""
+    """Parse a document and check its kind. Other kinds and later versions are refused."""
     where = where or kind
     try:
         parsed: Json = json.loads(data, parse_constant=_refuse_constant)
@@ -130,12 +131,12 @@ def read_document(
 
 
 def write_document(members: Json) -> bytes:
-    """The bytes of a document: the same for the same content. NaN and infinity are refused by `ValueError`."""
+    """Serialize a document. Equal content gives equal bytes; NaN and infinity raise `ValueError`."""
     return (json.dumps(members, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 
 def is_finite(value: float) -> bool:
-    """Whether a number is finite and small enough for a float."""
+    """Return whether a number is finite and small enough for a float."""
     try:
         return math.isfinite(value)
     except OverflowError:  # a whole number beyond the floats
@@ -143,7 +144,7 @@ def is_finite(value: float) -> bool:
 
 
 def _refuse_constant(name: str) -> Json:
-    raise ValueError(f"{name} is no number of JSON")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def _told(value: Json) -> str:

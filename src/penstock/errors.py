@@ -1,11 +1,11 @@
-"""Every error that Penstock raises.
+"""Errors that Penstock raises.
 
 PenstockError
 ├── ArgumentError (also a ValueError)   1xx  a wrong argument, format text or option
-├── DatasetError                        2xx  a dataset that is damaged, or is none
+├── DatasetError                        2xx  a folder that is not a dataset, or a damaged one
 ├── CodecError                          3xx  data that cannot be decoded, pixels that cannot be encoded
 ├── StorageError (also an OSError)      4xx  a file that cannot be opened, read or written
-└── SourceError                         6xx  images to build from that are not laid out as their kind of source says
+└── SourceError                         6xx  a source whose files are damaged or not laid out as its kind requires
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _UNPRINTABLE = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202
 
 
 def printable(text: str) -> str:
-    r"""Make a text safe for terminals and logs: control characters become escapes; newlines stay.
+    r"""Make text safe for terminals and logs: escape control characters, but keep newlines.
 
     File names may hold sequences that clear the screen, rename the window or turn the direction of writing.
 
@@ -27,7 +27,7 @@ def printable(text: str) -> str:
 
 
 class PenstockError(Exception):
-    """What happened, where, and how to fix it.
+    """Base class of all errors: what happened, where, and how to fix it.
 
     >>> print(PenstockError("index lists 512 samples, header says 498", where="byte 64", fix="rebuild it"))
     index lists 512 samples, header says 498
@@ -43,7 +43,7 @@ class PenstockError(Exception):
         self.code = code
 
     def within(self, place: str) -> PenstockError:
-        """The same error, with the larger place it happened in put before its own.
+        """Return the same error with an outer place put before its own.
 
         >>> PenstockError("it broke", where="byte 7").within("photo.jpg").where
         'photo.jpg: byte 7'
@@ -64,23 +64,23 @@ class PenstockError(Exception):
 
 
 class ArgumentError(PenstockError, ValueError):
-    """A wrong argument, format text or option."""
+    """Error about a wrong argument, format text or option."""
 
 
 class CodecError(PenstockError):
-    """Data that cannot be decoded, or pixels that a format cannot hold."""
+    """Error about data that cannot be decoded, or pixels that a format cannot hold."""
 
 
 class DatasetError(PenstockError):
-    """A dataset whose manifest, index or shards are damaged or missing, or that cannot be built as asked."""
+    """Error about a dataset that is damaged or incomplete, or that cannot be built as requested."""
 
 
 class StorageError(PenstockError, OSError):
-    """A file that cannot be opened, read or written."""
+    """Error about a file that cannot be opened, read or written."""
 
 
 class SourceError(PenstockError):
-    """Images to build from that are not laid out as their kind of source says: a damaged tar, a row without a file."""
+    """Error about a source that is not laid out as its kind requires: a damaged tar, a row without a file."""
 
 
 def _rebuild(kind: type[PenstockError], what: str, where: str, fix: str, code: int) -> PenstockError:

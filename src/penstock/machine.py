@@ -1,6 +1,6 @@
-"""What this machine has: its processor, and the memory that this process may use (cgroup limits included).
+"""Facts about this machine: its processor, and the memory that this process may use, including cgroup limits.
 
-A disk that it only pretends to have is told here too, to the readers that hold its limit.
+Also holds the limits of an emulated disk, for the readers that enforce them.
 """
 
 from __future__ import annotations
@@ -15,30 +15,30 @@ from penstock import _native
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """Bytes of memory; `limit_bytes` is the cgroup's, None if it sets none below `total_bytes`."""
+    """Memory in bytes. `limit_bytes` is the limit of the cgroup, or None if it is not below `total_bytes`."""
 
     total_bytes: int
     limit_bytes: int | None
     available_bytes: int
-    """What can be allocated now without swapping or being killed."""
+    """Memory that can be allocated now without swapping or being killed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What speed depends on; printed by `penstock info` and written beside every benchmark."""
+    """Properties of a machine that affect speed, for `penstock info` and benchmark results."""
 
     cpu: str
     cores: int
-    """Usable by this process: affinity and cgroup quota included."""
+    """Cores that this process may use, by affinity and cgroup quota."""
     memory: Memory
     simd: str
-    """The path in use."""
+    """SIMD path in use."""
     best_simd: str
     system: str
 
 
 def this_machine() -> Machine:
-    """Look at the machine this process runs on."""
+    """Describe the machine that this process runs on."""
     return Machine(
         cpu=cpu_model(),
         cores=_native.usable_cores(),
@@ -50,23 +50,23 @@ def this_machine() -> Machine:
 
 
 EMULATED_DISK = "PENSTOCK_EMULATED_DISK"
-"""The variable by which a limited run (`penstock.limits`) tells Penstock's readers what no control group holds."""
+"""Environment variable with the disk limits of `penstock.limits` that Penstock's readers must enforce themselves."""
 
 
 @dataclass(frozen=True, slots=True)
 class EmulatedDisk:
-    """A slower disk than there is, per second; None leaves bytes or requests as they are."""
+    """Limits of an emulated disk, per second; None leaves bytes or requests unlimited."""
 
     bytes_per_second: float | None
     reads_per_second: float | None
 
     def as_text(self) -> str:
-        """As the variable has it."""
+        """Return the limits as the text of the environment variable."""
         return f"{self.bytes_per_second or 0:.0f},{self.reads_per_second or 0:g}"
 
     @classmethod
     def of_text(cls, text: str) -> EmulatedDisk | None:
-        """The way back; None without a limit.
+        """Parse the text of the environment variable; None if it has no limit.
 
         >>> EmulatedDisk.of_text("100000000,0")
         EmulatedDisk(bytes_per_second=100000000.0, reads_per_second=None)
@@ -76,7 +76,7 @@ class EmulatedDisk:
 
 
 def cpu_model(root: Path = Path("/")) -> str:
-    """The processor's name as the kernel gives it."""
+    """Return the name of the processor from the kernel."""
     for line in read_lines(root / "proc/cpuinfo"):
         key, _, value = line.partition(":")
         if key.strip() in ("model name", "Model", "cpu model"):
@@ -85,7 +85,7 @@ def cpu_model(root: Path = Path("/")) -> str:
 
 
 def memory(root: Path = Path("/")) -> Memory:
-    """Memory of the machine and of the cgroups, version 1 or 2, that this process is in."""
+    """Read the memory of the machine and of the cgroups (version 1 or 2) of this process."""
     kilobytes = {line.split(":")[0]: int(line.split()[1]) for line in read_lines(root / "proc/meminfo") if ":" in line}
     total = kilobytes.get("MemTotal", 0) * 1024
     available = kilobytes.get("MemAvailable", kilobytes.get("MemFree", 0)) * 1024
@@ -100,7 +100,7 @@ def memory(root: Path = Path("/")) -> Memory:
 
 
 def _memory_groups(root: Path) -> Iterator[Path]:
-    """Folders of the cgroups this process is in, innermost first. Each of them may set a limit."""
+    """Yield the folders of the cgroups of this process, innermost first. Each may set a limit."""
     mount = root / "sys/fs/cgroup"
     for line in read_lines(root / "proc/self/cgroup"):
         number, controllers, path = line.split(":", 2)
@@ -110,14 +110,14 @@ def _memory_groups(root: Path) -> Iterator[Path]:
             folders = [mount / "memory"]
         else:
             continue
-        # Inside a container the path may be the host's, which is not mounted here: its missing folders are passed over.
+        # Inside a container the path may be the host's, which is not mounted here: skip its missing folders.
         own = PurePosixPath(path.strip().lstrip("/"))
         for folder in folders:
             yield from (folder / part for part in (own, *own.parents) if (folder / part).is_dir())
 
 
 def _used_bytes(group: Path) -> int:
-    """What the cgroup holds and cannot drop: pages of files that were only read do not count."""
+    """Return the bytes that the cgroup cannot drop. Pages of files that were only read do not count."""
     used = _number(group / "memory.current") or _number(group / "memory.usage_in_bytes") or 0
     fields = dict(line.split(" ", 1) for line in read_lines(group / "memory.stat") if " " in line)
     droppable = fields.get(
@@ -132,7 +132,7 @@ def _number(path: Path) -> int | None:
 
 
 def read_lines(path: Path | str) -> list[str]:
-    """The lines of a file of the kernel; none if it is not there or not for us."""
+    """Read the lines of a kernel file; empty if it does not exist or is not readable."""
     try:
         return Path(path).read_text(errors="replace").splitlines()
     except OSError:

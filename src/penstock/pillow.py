@@ -1,6 +1,6 @@
-"""Weir for Pillow: after `import penstock.pillow` its `open` and `save` know `.weir`. Needs `penstock[pillow]`.
+"""Weir plug-in for Pillow. After `import penstock.pillow`, Pillow opens and saves `.weir`. Needs `penstock[pillow]`.
 
-Pillow finds formats that are not its own by no other way than such an import.
+Pillow does not discover plug-ins in other packages, so the import is necessary.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ UNLIMITED = DecodeOptions(max_pixels=2**63 - 1)
 
 
 class WeirImageFile(ImageFile.ImageFile):
-    """A Weir file as Pillow sees it. Opening reads what stands before the tiles, loading the rest.
+    """Weir file opened by Pillow. Opening reads header and metadata; loading reads the tiles.
 
-    `info` has "icc_profile", "exif" and every text by its key; `text` has the texts alone.
+    `info` has "icc_profile", "exif" and every text by its key; `text` has only the texts.
     """
 
     format = FORMAT
@@ -51,12 +51,12 @@ class WeirImageFile(ImageFile.ImageFile):
         self.tile = [ImageFile._Tile("weir", (0, 0, *self._size), 0, "")]
 
     def load_seek(self, pos: int) -> None:
-        """Go to a place of the file. That this exists tells Pillow's parser to wait for the whole file."""
+        """Seek in the file. This method makes Pillow's parser wait for the whole file."""
         assert self.fp is not None, "Pillow has opened the file"
         self.fp.seek(pos)
 
     def verify(self) -> None:
-        """Raise OSError if anything of the file is damaged."""
+        """Raise OSError if any part of the file is damaged."""
         assert self.fp is not None, "verify comes right after open"
         self.fp.seek(0)
         _decoded(self.fp.read())
@@ -64,12 +64,12 @@ class WeirImageFile(ImageFile.ImageFile):
 
 
 class WeirDecoder(ImageFile.PyDecoder):
-    """Decodes the whole file in one go."""
+    """Decoder that reads the whole file at once."""
 
     _pulls_fd = True
 
     def decode(self, buffer: object) -> tuple[int, int]:
-        """Fill the image; Pillow has put the file at its beginning."""
+        """Decode the file into the image; Pillow has rewound the file."""
         assert self.fd is not None, "Pillow hands over the file"
         pixels = _decoded(self.fd.read())
         self.set_as_raw(pixels.tobytes(), self.mode)
@@ -77,11 +77,11 @@ class WeirDecoder(ImageFile.PyDecoder):
 
 
 def _read_front(file: IO[bytes] | None) -> tuple[ImageInfo, list[Entry]]:
-    """Header and metadata; reads nothing of the tiles."""
+    """Read header and metadata, but no tile."""
     assert file is not None, "Pillow has opened the file"
     header = file.read(HEADER_BYTES)
     info = WEIR.inspect(header, max_pixels=UNLIMITED.max_pixels)
-    # A header may claim any size: what is not there is not asked for.
+    # A header may claim any size, so read no more than the file has.
     rest = min(tables_end(header), file.seek(0, os.SEEK_END)) - HEADER_BYTES
     file.seek(HEADER_BYTES)
     return info, read_metadata(header + file.read(rest))
@@ -110,9 +110,10 @@ def _decoded(data: Buffer) -> Pixels:
 
 
 def _save(image: Image.Image, file: IO[bytes], filename: str | bytes) -> None:
-    """`image.save(name, variant="fast", effort=1, icc_profile=…, exif=…, text={…})`; all may be left out.
+    """Save an image: `image.save(name, variant="fast", effort=1, icc_profile=…, exif=…, text={…})`.
 
-    As in Pillow's PNG, an ICC profile that the image has is kept, EXIF and texts are written only if given.
+    All keywords are optional. As with PNG, Pillow keeps the ICC profile of the image, but writes EXIF and texts only if
+    they are given.
     """
     if image.mode not in MODES.values():
         raise OSError(f"cannot write mode {image.mode} as {FORMAT}\n  fix:   convert it to one of {[*MODES.values()]}")

@@ -9,21 +9,21 @@ import numpy as np
 import numpy.typing as npt
 
 Pixels: TypeAlias = npt.NDArray[np.uint8] | npt.NDArray[np.uint16]
-"""H×W for one channel, H×W×C for 2 to 4; unsigned 8 or 16 bit."""
+"""Array of pixels: H×W for one channel, H×W×C for 2 to 4; unsigned 8 or 16 bit."""
 
 Buffer: TypeAlias = bytes | bytearray | memoryview
-"""Anything with contiguous bytes."""
+"""Object with contiguous bytes."""
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
 Integers: TypeAlias = npt.NDArray[np.int64]
 
 Region: TypeAlias = tuple[int, int, int, int]
-"""(y, x, height, width), in pixels."""
+"""Rectangle (y, x, height, width) in pixels."""
 
 OnProgress: TypeAlias = Callable[[str, int, int], None]
-"""What a verb calls while it works: (stage, done, total). The command line draws a bar from it."""
+"""Progress function (stage, done, total), called during long work. The command line draws a bar from it."""
 
 
 def no_progress(stage: str, done: int, total: int) -> None:
-    """For callers who do not want to know."""
+    """Ignore progress; the default for callers that do not need it."""

@@ -1,4 +1,4 @@
-"""Amounts as people write and read them: `8GiB`, `200MB/s`. Decimal (MB) and binary (MiB) units mean what they say."""
+"""Amounts as people write them: `8GiB`, `200MB/s`. MB is decimal, MiB is binary."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _AMOUNT = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?|\.[0-9]+)\s*([kmgt]?)(i?)(b?)\s*"
 
 
 def parse_bytes(amount: int | str, *, name: str = "memory") -> int:
-    """Bytes from a number or a text; `name` is the argument that an error speaks of.
+    """Convert a number or a text to bytes; `name` is the argument that an error mentions.
 
     >>> parse_bytes("8GiB"), parse_bytes("1.5 MB"), parse_bytes(4096)
     (8589934592, 1500000, 4096)
@@ -24,7 +24,7 @@ def parse_bytes(amount: int | str, *, name: str = "memory") -> int:
 
 
 def parse_rate(amount: float | str, *, name: str = "rate") -> float:
-    """Bytes per second from a number or a text that ends in `/s`.
+    """Convert a number, or a text that ends in `/s`, to bytes per second.
 
     >>> parse_rate("200MB/s"), parse_rate(1e6)
     (200000000.0, 1000000.0)
@@ -40,7 +40,7 @@ def parse_rate(amount: float | str, *, name: str = "rate") -> float:
 
 
 def bytes_text(count: int) -> str:
-    """Bytes in binary units.
+    """Format a number of bytes in binary units.
 
     >>> bytes_text(25_274_793_984), bytes_text(512)
     ('23.5 GiB', '512 B')
@@ -54,7 +54,7 @@ def bytes_text(count: int) -> str:
 
 
 def count_text(count: int, noun: str) -> str:
-    """A number of things.
+    """Format a count with its noun.
 
     >>> count_text(1, "image"), count_text(2000, "image")
     ('1 image', '2,000 images')
@@ -63,7 +63,7 @@ def count_text(count: int, noun: str) -> str:
 
 
 def left_out_text(counts: Mapping[str, int]) -> str:
-    """Say which files were left out, by ending or reason, most first.
+    """Report which files were left out, by ending or reason, most frequent first.
 
     >>> left_out_text({".txt": 3, ".json": 12})
     'left out: 12 .json, 3 .txt'
@@ -73,7 +73,7 @@ def left_out_text(counts: Mapping[str, int]) -> str:
 
 
 def _value(text: str) -> int | None:
-    """The amount that a text means, None if it means none."""
+    """Return the amount that a text means, or None if it is not an amount."""
     match = _AMOUNT.fullmatch(text)
     if match is None:
         return None
@@ -85,7 +85,7 @@ def _value(text: str) -> int | None:
 
 def _refusal(name: str, amount: object, example: str) -> ArgumentError:
     return ArgumentError(
-        f"{name} is {amount!r}, which is no amount of bytes{' per second' if '/s' in example else ''}",
+        f"{name} is {amount!r}, which is not an amount of bytes{' per second' if '/s' in example else ''}",
         where=name,
         fix=f"write a number with a unit such as {example!r} (MB is 1000², MiB 1024²)",
         code=100,

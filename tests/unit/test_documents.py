@@ -28,7 +28,7 @@ def test_members_come_back_by_type() -> None:
         (b'{"kind": "other", "version": 1}', "'other', not 'penstock plan'"),
         (b'{"kind": "penstock plan"}', "version is missing"),
         (b'{"kind": "penstock plan", "version": 2}', "has version 2"),
-        (b'{"kind": "penstock plan", "version": NaN}', "no number of JSON"),
+        (b'{"kind": "penstock plan", "version": NaN}', "not a JSON number"),
     ],
 )
 def test_what_is_no_document_of_the_kind_is_refused(data: bytes, what: str) -> None:

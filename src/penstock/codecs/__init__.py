@@ -1,4 +1,4 @@
-"""Image codecs behind one contract; content decides what a file is, never its name."""
+"""Image codecs behind one contract. The content of a file decides its codec, never its name."""
 
 from penstock.codecs.api import decode, decode_counted, encode, inspect
 from penstock.codecs.contract import Codec, DecodeOptions, ImageInfo, Promise

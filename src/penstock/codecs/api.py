@@ -1,4 +1,4 @@
-"""`encode`, `decode`, `inspect`: what most users need of codecs."""
+"""Public functions to encode, decode and inspect images."""
 
 from __future__ import annotations
 
@@ -13,7 +13,17 @@ from penstock.types import Buffer, Pixels, Region
 
 
 def encode(pixels: Pixels, format: str | Format) -> bytes:
-    """Encode uint8 or uint16 pixels (H×W or H×W×C) in a format such as "png" or "jpeg:q=85".
+    """Encode pixels in a format such as "png" or "jpeg:q=85".
+
+    Args:
+        pixels: A uint8 or uint16 array of shape H×W or H×W×C.
+        format: A format as text, or a parsed `Format`.
+
+    Returns:
+        The encoded file.
+
+    Raises:
+        CodecError: If the format cannot hold these pixels.
 
     >>> import numpy
     >>> data = encode(numpy.zeros((2, 3), numpy.uint8), "raw")
@@ -32,11 +42,26 @@ def decode(
     out: Pixels | None = None,
     options: DecodeOptions | None = None,
 ) -> Pixels:
-    """Decode an image; its content decides the codec. Gives H×W for one channel, else H×W×C.
+    """Decode an image whose codec is detected from its content.
 
-    `region` is (y, x, height, width) in pixels of the result at `scale`; only what it needs is decoded, where the
-    codec can. `scale` 2, 4 or 8 decodes at a half, a quarter or an eighth of each side, where the codec can.
-    `out` receives the pixels instead of a new array; its rows may be strided. `options` sets the rest.
+    Args:
+        data: The bytes of an image file.
+        region: Rectangle (y, x, height, width) to return, in pixels of the result at `scale`. Codecs that can
+            decode only what the region needs.
+        scale: 2, 4 or 8 decodes at a half, a quarter or an eighth of each side, if the codec supports it.
+        out: Array that receives the pixels instead of a new one; its rows may be strided.
+        options: Further options, such as the pixel limit and the EXIF orientation.
+
+    Returns:
+        An array of shape H×W for one channel, else H×W×C.
+
+    Raises:
+        CodecError: If the data is damaged, too large, or of an unknown codec.
+
+    >>> import numpy
+    >>> photo = encode(numpy.zeros((8, 8, 3), numpy.uint8), "png")
+    >>> decode(photo, region=(0, 0, 4, 2)).shape
+    (4, 2, 3)
     """
     pixels: Pixels | None
     if options is None:
@@ -51,10 +76,10 @@ def decode(
 
 
 def decode_counted(data: Buffer, *, region: Region | None = None, scale: int = 1) -> tuple[Pixels, int, int]:
-    """Decode with a native codec and count: (pixels, units in the image, units decoded).
+    """Decode with a native codec and count the work: (pixels, units in the image, units decoded).
 
-    A unit is what the codec cannot divide: an MCU of a JPEG, a tile of a Weir image, a row elsewhere. Codecs written in
-    Python count nothing and are refused.
+    A unit is the smallest part that the codec can decode: an MCU of a JPEG, a tile of a Weir image, a row elsewhere.
+    Codecs written in Python do not count and are refused.
     """
     counted: tuple[Pixels | None, int, int] = _native.decode_counted(data, region, scale)
     pixels, num_units, num_decoded = counted
@@ -69,7 +94,12 @@ def decode_counted(data: Buffer, *, region: Region | None = None, scale: int = 1
 
 
 def inspect(data: Buffer, *, max_pixels: int = DEFAULT_MAX_PIXELS) -> ImageInfo:
-    """Size, channels, depth and codec of an image, without decoding it."""
+    """Read size, channels, depth and codec of an image without decoding it.
+
+    >>> import numpy
+    >>> inspect(encode(numpy.zeros((2, 3), numpy.uint8), "png")).shape
+    (2, 3)
+    """
     fields = _native.inspect(data, "", max_pixels)
     if fields is not None:
         return info_from_native(fields)

@@ -1,4 +1,4 @@
-"""`bmp`: read as a source, never written. What it accepts is said in native/codecs/bmp.cpp."""
+"""`bmp` codec: read as a source, never written. native/codecs/bmp.cpp lists the supported variants."""
 
 from __future__ import annotations
 

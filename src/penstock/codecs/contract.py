@@ -1,4 +1,7 @@
-"""What a codec is. One file implements each, `table.py` lists them, `penstock.testing.codec` tests any of them."""
+"""Contract that every codec implements.
+
+One file implements each codec, `table.py` lists them, and `penstock.testing.codec` tests any of them.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +15,11 @@ from penstock.codecs.parameters import Parameter
 from penstock.types import Buffer, Pixels, Region
 
 DEFAULT_MAX_PIXELS = 2**28
-"""Of an image, before anything of it is allocated; whoever trusts a file may ask for more."""
+"""Pixel limit of an image, checked before memory is allocated. Callers that trust a file may raise it."""
 
 
 class Promise(Enum):
-    """What a decode gives back of what was encoded."""
+    """Guarantee of a format: exact pixels, or an approximation."""
 
     EXACT = "exact"
     LOSSY = "lossy"
@@ -24,28 +27,28 @@ class Promise(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ImageInfo:
-    """What a file says about itself, found without decoding pixels."""
+    """Facts from the header of an image file, read without decoding pixels."""
 
     codec: str
     width: int
     height: int
     channels: int
-    """Of a decode with default options; CMYK counts 3, because it decodes to RGB."""
+    """Channels of a decode with default options. CMYK has 3, because it decodes to RGB."""
     depth: int
     """Bits per sample as stored."""
     dtype: str
-    """Of a decode: "uint8" or "uint16"."""
+    """Type of the decoded values: "uint8" or "uint16"."""
     lossless: bool
     color: str = ""
-    """"grey", "grey+alpha", "rgb", "rgb+alpha", "cmyk", "ycck" or "palette"."""
+    """Kind of colours: "grey", "grey+alpha", "rgb", "rgb+alpha", "cmyk", "ycck" or "palette"."""
     variant: str = ""
-    """Codec-specific, such as "progressive" or "interlaced"."""
+    """Variant that is specific to the codec, such as "progressive" or "interlaced"."""
     orientation: int = 1
     """EXIF orientation, 1 to 8."""
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of a decode with default options: (H, W) for one channel, else (H, W, C)."""
+        """Shape of a decode with default options: (H, W) for one channel, else (H, W, C)."""
         if self.channels == 1:
             return (self.height, self.width)
         return (self.height, self.width, self.channels)
@@ -53,66 +56,66 @@ class ImageInfo:
 
 @dataclass(frozen=True, slots=True)
 class DecodeOptions:
-    """How to decode. The defaults give the whole image, exact, as stored."""
+    """Options of a decode. The defaults return the whole image, exact, in its stored orientation."""
 
     region: Region | None = None
-    """In pixels of the scaled (and, with `orient`, oriented) image."""
+    """Rectangle to decode, in pixels of the scaled (and, with `orient`, oriented) image."""
     scale: int = 1
-    """Decode at 1/scale of each side (rounded up), where the codec can: 1, 2, 4 or 8."""
+    """Decode at 1/scale of each side (rounded up), if the codec supports it: 1, 2, 4 or 8."""
     palette: str = "colours"
-    """"colours", or "indices" to keep palette indices as a mask needs them."""
+    """Treatment of palettes: "colours", or "indices" to keep palette indices, as masks need."""
     orient: bool = False
     """Apply EXIF orientation."""
     fast: bool = False
-    """Let a lossy codec use a rougher, faster transform."""
+    """Let a lossy codec use a faster, less precise transform."""
     verify: bool = True
-    """Check checksums where the format has them."""
+    """Verify checksums if the format has them."""
     max_pixels: int = DEFAULT_MAX_PIXELS
 
 
 @runtime_checkable
 class Codec(Protocol):
-    """An image codec. Implementations hold no state and are called from many threads."""
+    """Interface of an image codec. Implementations hold no state and are called from many threads."""
 
     @property
     def name(self) -> str:
-        """Lower-case word, as it stands in a format's text."""
+        """Name of the codec in lower case, as written in the text of a format."""
 
     @property
     def extensions(self) -> tuple[str, ...]:
-        """File name endings, the preferred one first; used for writing, never to guess what a file is."""
+        """File name endings, the preferred one first. Used to write files, never to detect their codec."""
 
     @property
     def parameters(self) -> Mapping[str, Parameter]:
-        """What may follow the name in a format's text."""
+        """Parameters that may follow the name in the text of a format."""
 
     @property
     def can_encode(self) -> bool:
-        """False for codecs that are only read as sources."""
+        """True if the codec writes images; False if it only reads them as sources."""
 
     def promise(self, format: Format) -> Promise:
-        """Whether pixels encoded in this format come back exactly."""
+        """Return whether pixels encoded in this format decode exactly."""
 
     def sniff(self, data: Buffer) -> bool:
-        """Whether this content is of this codec; looks at the first bytes only."""
+        """Return whether the content belongs to this codec, judging by the first bytes only."""
 
     def inspect(self, data: Buffer, *, max_pixels: int = DEFAULT_MAX_PIXELS) -> ImageInfo:
-        """Read the header only."""
+        """Read the header of an image without decoding it."""
 
     def decode(self, data: Buffer, options: DecodeOptions, *, out: Pixels | None = None) -> Pixels:
-        """Decode, into `out` if one is given."""
+        """Decode an image, into `out` if it is given."""
 
     def encode(self, pixels: Pixels, format: Format) -> bytes:
-        """Encode, or refuse by name what the format cannot hold."""
+        """Encode pixels. Raise CodecError if the format cannot hold them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """Which pixels a codec can hold; drives the shared test suite and the planner's candidates."""
+    """Pixels that a codec can hold; the shared test suite and the planner's candidates depend on it."""
 
     channels: tuple[int, ...] = (1, 2, 3, 4)
     dtypes: tuple[str, ...] = ("uint8", "uint16")
     scales: tuple[int, ...] = (1,)
     max_side: int = 2**31 - 1
     checksummed: bool = False
-    """Whether any flipped byte of a file is found."""
+    """True if a checksum detects any changed byte of a file."""

@@ -1,4 +1,4 @@
-"""From any format to any, with as little loss as the two allow."""
+"""Conversion from any format to any other, with as little loss as the two allow."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from penstock.types import Buffer
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """An image in its new format, and what became of it."""
+    """Image in its new format, with facts about the conversion."""
 
     data: bytes
     format: Format
     source: ImageInfo
     transcoded: bool
-    """True if a JPEG's own coefficients were kept, so that no decode and no new loss happened."""
+    """True if the coefficients of a JPEG were kept, without a decode and without new loss."""
 
 
 def convert(data: Buffer, format: str | Format, options: DecodeOptions | None = None) -> Conversion:
-    """Write an image in another format; its content says what it is now.
+    """Convert an image to another format; its codec is detected from its content.
 
-    A JPEG becomes a JPEG without loss, metadata kept, unless the format names a quality or a subsampling or the options
-    change the pixels. Everything else is decoded and encoded, and keeps its pixels only.
+    A JPEG becomes a JPEG without loss and keeps its metadata, unless the format names a quality or a subsampling, or
+    the options change the pixels. All other images are decoded and encoded, and keep only their pixels.
 
     >>> import numpy, penstock
     >>> photo = penstock.encode(numpy.zeros((8, 8), numpy.uint8), "jpeg")

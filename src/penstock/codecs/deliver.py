@@ -1,4 +1,4 @@
-"""For codecs written in Python: what the native door does, once an image is decoded as a whole."""
+"""Helpers for codecs written in Python: checks, rotation and cropping after a whole decode."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from penstock.types import Pixels, Region
 
 
 def check_size(codec: str, width: int, height: int, max_pixels: int) -> None:
-    """Refuse a header that claims no pixels or more than `max_pixels`; call it before allocating any."""
+    """Refuse a header that claims no pixels or more than `max_pixels`. Call this before allocating memory."""
     if width < 1 or height < 1:
         raise CodecError(
             f"image has no pixels ({width}x{height})",
@@ -28,7 +28,7 @@ def check_size(codec: str, width: int, height: int, max_pixels: int) -> None:
 
 
 def check_scale(codec: str, scale: int) -> None:
-    """Refuse every scale but 1."""
+    """Refuse every scale except 1."""
     if scale != 1:
         raise CodecError(
             f"codec '{codec}' cannot decode at scale 1/{scale}",
@@ -39,7 +39,7 @@ def check_scale(codec: str, scale: int) -> None:
 
 
 def deliver(pixels: Pixels, orientation: int, options: DecodeOptions, out: Pixels | None) -> Pixels:
-    """Turn and cut a whole image as the options ask, and put it into `out` if one is given.
+    """Rotate and crop a decoded image as the options ask, and copy it into `out` if it is given.
 
     >>> import numpy
     >>> image = numpy.arange(6, dtype=numpy.uint8).reshape(2, 3)
@@ -64,7 +64,7 @@ def deliver(pixels: Pixels, orientation: int, options: DecodeOptions, out: Pixel
 
 
 def oriented(pixels: Pixels, orientation: int) -> Pixels:
-    """A view of the image turned upright from an EXIF orientation, 1 to 8."""
+    """Return a view of the image, rotated upright from an EXIF orientation between 1 and 8."""
     if orientation >= 5:
         pixels = pixels.swapaxes(0, 1)
     if orientation in (2, 3, 6, 7):

@@ -1,4 +1,4 @@
-"""A format: a codec with its parameters. Its text is read by `formats.py`."""
+"""Value type of a format: a codec with its parameters. `formats.py` parses its text."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A codec with its parameters; equal formats have equal text."""
+    """Codec with its parameters. Equal formats have equal text."""
 
     codec: str
     parameters: tuple[tuple[str, str], ...] = ()
-    """Key and canonical value of everything that was written or has a default, in the codec's order."""
+    """Key and canonical value of each parameter that was given or has a default, in the codec's order."""
     text: str = ""
-    """The canonical spelling."""
+    """Canonical spelling of the format."""
 
     def get(self, key: str) -> str | None:
-        """Canonical text of a parameter, or None."""
+        """Return the canonical text of a parameter, or None."""
         return dict(self.parameters).get(key)
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""The text of formats and mixes, parsed here and nowhere else.
+"""Parser for the text of formats and mixes, and the only place that reads it.
 
 format   codec (":" item)*          weir:dense    jpeg:q=85:subsampling=420    pjpeg:groups=1+2+5+10
 item     key "=" value | word
@@ -17,7 +17,7 @@ from penstock.errors import ArgumentError
 
 
 def parse_format(text: str) -> Format:
-    """Read one format.
+    """Parse the text of one format.
 
     >>> str(parse_format("raw"))
     'raw'
@@ -34,7 +34,7 @@ def parse_format(text: str) -> Format:
 
 
 def parse_formats(text: str) -> list[Format]:
-    """Read formats separated by commas.
+    """Parse formats that are separated by commas.
 
     >>> [str(f) for f in parse_formats("raw, raw")]
     ['raw', 'raw']
@@ -43,7 +43,7 @@ def parse_formats(text: str) -> list[Format]:
 
 
 def parse_mix(text: str) -> dict[Format, float]:
-    """Read a mix: FORMAT=SHARE separated by commas; shares are positive and add up to 1.
+    """Parse a mix, FORMAT=SHARE separated by commas. Shares are positive and add up to 1.
 
     >>> {str(f): share for f, share in parse_mix("raw=1").items()}
     {'raw': 1.0}

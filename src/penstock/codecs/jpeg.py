@@ -1,4 +1,7 @@
-"""`jpeg`: read as Pillow reads it, by region and at 1/2, 1/4, 1/8; written at any quality. Native: libjpeg-turbo."""
+"""`jpeg` codec, implemented with libjpeg-turbo.
+
+Reads the same pixels as Pillow, by region and at 1/2, 1/4 or 1/8 of each side. Writes at any quality.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +15,11 @@ JPEG = NativeCodec(
     name="jpeg",
     extensions=(".jpg", ".jpeg"),
     parameters={
-        "q": Integer(1, 100, None, "quality of an encode, 95 if absent; with it a JPEG source is encoded anew"),
-        "subsampling": Choice(("444", "422", "420"), None, "chroma resolution of an encode, 420 if absent"),
-        "progressive": Flag("progressive", "coarse to fine, in scans"),
-        "optimize": Flag("optimize", "Huffman tables made for this image"),
-        "restart": Flag(
-            "restart", "a restart marker every MCU row, and where each is, so that rows are entered directly"
-        ),
+        "q": Integer(1, 100, None, "quality when encoding, 95 if absent; with it, JPEG sources are encoded again"),
+        "subsampling": Choice(("444", "422", "420"), None, "chroma resolution when encoding, 420 if absent"),
+        "progressive": Flag("progressive", "store coarse to fine, in scans"),
+        "optimize": Flag("optimize", "compute Huffman tables for each image"),
+        "restart": Flag("restart", "add a restart marker and its offset for every MCU row, so that crops skip rows"),
     },
     capabilities=Capabilities(channels=(1, 3), dtypes=("uint8",), scales=(1, 2, 4, 8), max_side=65500),
     promise_of=lambda _: Promise.LOSSY,
@@ -26,9 +27,9 @@ JPEG = NativeCodec(
 
 
 def restart_offsets(data: Buffer) -> list[int]:
-    """Byte offsets at which the restart intervals of the first scan begin, the scan's own beginning included.
+    """Return the byte offsets of the restart intervals of the first scan, including its start.
 
-    In a file written as `jpeg:restart` entry r is where MCU row r begins.
+    In a file written as `jpeg:restart`, entry r is the start of MCU row r.
 
     >>> import numpy, penstock
     >>> data = penstock.encode(numpy.zeros((40, 8), numpy.uint8), "jpeg:restart")
@@ -39,9 +40,9 @@ def restart_offsets(data: Buffer) -> list[int]:
 
 
 def row_offsets(data: Buffer) -> list[int]:
-    """Byte offsets at which the MCU rows begin, as the file itself keeps them; none if it does not, or is not believed.
+    """Return the byte offsets of the MCU rows that the file stores; empty if it has none or they are invalid.
 
-    A decoder enters the rows of a region by them (`spec/jpeg.md`). Files of a few KB do not keep any.
+    A decoder uses them to skip to the rows of a region (`spec/jpeg.md`). Files of a few KB do not store any.
 
     >>> import numpy, penstock
     >>> pixels = numpy.random.default_rng(0).integers(0, 256, (64, 128), numpy.uint8)

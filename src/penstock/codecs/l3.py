@@ -1,4 +1,4 @@
-"""`l3`: lossless patches that decode data-parallel; reads published files, writes the repaired version (spec/l3.md)."""
+"""`l3` codec: lossless patches that decode in parallel. Reads published files and writes version 1 (spec/l3.md)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ L3 = NativeCodec(
     name="l3",
     extensions=(".l3",),
     parameters={
-        "patch": Integer(8, 128, "64", "side of a patch in pixels; larger ones decode faster, smaller compress better")
+        "patch": Integer(
+            8, 128, "64", "side of a patch in pixels; larger patches decode faster, smaller ones compress better"
+        )
     },
     capabilities=Capabilities(dtypes=("uint8",), checksummed=True),
 )

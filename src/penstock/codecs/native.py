@@ -1,4 +1,4 @@
-"""A codec that lives in the C++ core; the files beside this one only declare its name, parameters and promise."""
+"""Codec of the C++ core. The other files of this folder declare its name, parameters and promise."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _always_exact(_: Format) -> Promise:
 
 @dataclass(frozen=True)
 class NativeCodec:
-    """Declares a native codec to Python."""
+    """Declaration of a native codec for Python."""
 
     name: str
     extensions: tuple[str, ...]
@@ -35,27 +35,27 @@ class NativeCodec:
     promise_of: Callable[[Format], Promise] = _always_exact
 
     def promise(self, format: Format) -> Promise:
-        """Whether pixels encoded in this format come back exactly."""
+        """Return whether pixels encoded in this format decode exactly."""
         return self.promise_of(format)
 
     def sniff(self, data: Buffer) -> bool:
-        """Whether this content is of this codec."""
+        """Return whether the content belongs to this codec."""
         return bool(_native.sniff(data) == self.name)
 
     def inspect(self, data: Buffer, *, max_pixels: int = DEFAULT_MAX_PIXELS) -> ImageInfo:
-        """Read the header only."""
+        """Read the header of an image without decoding it."""
         fields = _native.inspect(data, self.name, max_pixels)
         assert fields is not None, "a codec asked for by name always answers"
         return info_from_native(fields)
 
     def decode(self, data: Buffer, options: DecodeOptions, *, out: Pixels | None = None) -> Pixels:
-        """Decode, into `out` if one is given."""
+        """Decode an image, into `out` if it is given."""
         pixels = decode_natively(data, self.name, options, out)
         assert pixels is not None, "a codec asked for by name always answers"
         return pixels
 
     def encode(self, pixels: Pixels, format: Format) -> bytes:
-        """Encode, or refuse by name what the format cannot hold."""
+        """Encode pixels. Raise CodecError if the format cannot hold them."""
         if not self.can_encode:
             raise CodecError(f"codec '{self.name}' is read-only", where="encode", fix="choose png or weir", code=350)
         encoded: bytes = _native.encode(pixels, self.name, list(format.parameters))
@@ -63,7 +63,7 @@ class NativeCodec:
 
 
 def decode_natively(data: Buffer, name: str, options: DecodeOptions, out: Pixels | None) -> Pixels | None:
-    """Decode with the native codec of this name; "" lets the content decide: None if no native codec knows it."""
+    """Decode with the native codec of this name; "" detects it, and returns None if no native codec matches."""
     pixels: Pixels | None = _native.decode(
         data,
         name,
@@ -80,7 +80,7 @@ def decode_natively(data: Buffer, name: str, options: DecodeOptions, out: Pixels
 
 
 def info_from_native(fields: dict[str, object]) -> ImageInfo:
-    """The native header fields as an `ImageInfo`."""
+    """Convert the native header fields to an `ImageInfo`."""
     values = dict(fields)
     values["dtype"] = "uint16" if values.pop("sample_bytes") == 2 else "uint8"
     values.pop("palette")

@@ -1,4 +1,4 @@
-"""Kinds of parameters a format may have. Each turns text into its canonical text, or says what is allowed."""
+"""Kinds of parameters of a format. Each converts text to its canonical spelling, or says what is allowed."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from penstock.errors import ArgumentError
 
 
 class Parameter(Protocol):
-    """One parameter of a format."""
+    """Interface of one parameter of a format."""
 
     @property
     def bare(self) -> tuple[str, ...]:
-        """Words that may stand without `key=`: `weir:dense`, `jpeg:restart`."""
+        """Words that may be written without `key=`, such as `weir:dense` or `jpeg:restart`."""
 
     @property
     def default(self) -> str | None:
-        """Canonical text when absent; None if absence means something of its own."""
+        """Canonical text of the default; None if leaving it out has its own meaning."""
 
     @property
     def meaning(self) -> str:
-        """One line for `--help` and docs."""
+        """Description in one line, for `--help` and the docs."""
 
     def canonical(self, key: str, text: str) -> str:
-        """Checked text in its one spelling."""
+        """Check the text of a value and return its canonical spelling."""
 
 
 @dataclass(frozen=True, slots=True)
 class Integer:
-    """A whole number within limits: `q=85`; or a word that stands for none of them: `webp:lossless`."""
+    """Integer within limits, such as `q=85`, or a word that replaces the number, such as `webp:lossless`."""
 
     minimum: int
     maximum: int
@@ -39,10 +39,10 @@ class Integer:
     bare: tuple[str, ...] = ()
 
     def canonical(self, key: str, text: str) -> str:
-        """Checked text in its one spelling."""
+        """Check the text of a value and return its canonical spelling."""
         if text in self.bare:
             return text
-        # Length first: int() of thousands of digits raises an error of its own.
+        # Length first: int() of thousands of digits raises another error.
         is_number = text.isascii() and text.isdigit() and len(text) <= 18
         if not is_number or not self.minimum <= int(text) <= self.maximum:
             raise ArgumentError(
@@ -56,7 +56,7 @@ class Integer:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One of a few words: `subsampling=420`, or bare: `weir:dense`."""
+    """One of a few words: `subsampling=420`, or without the key: `weir:dense`."""
 
     choices: tuple[str, ...]
     default: str | None
@@ -64,7 +64,7 @@ class Choice:
     bare: tuple[str, ...] = ()
 
     def canonical(self, key: str, text: str) -> str:
-        """Checked text in its one spelling."""
+        """Check the text of a value and return its canonical spelling."""
         if text not in self.choices:
             raise ArgumentError(
                 f"{key}={text} does not exist",
@@ -77,7 +77,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Ascending whole numbers joined by +, such as `groups=1+2+5+10`, or a word that stands for a list of its own."""
+    """Ascending whole numbers joined by +, such as `groups=1+2+5+10`, or a word for a fixed list."""
 
     maximum: int
     default: str
@@ -86,7 +86,7 @@ class Counts:
     bare: tuple[str, ...] = ()
 
     def canonical(self, key: str, text: str) -> str:
-        """Checked text in its one spelling."""
+        """Check the text of a value and return its canonical spelling."""
         if text == self.word:
             return text
         parts = text.split("+")
@@ -94,7 +94,7 @@ class Counts:
         ascending = all(one < other for one, other in pairwise(counts))
         if len(counts) != len(parts) or not ascending or not 1 <= counts[0] <= counts[-1] <= self.maximum:
             raise ArgumentError(
-                f"{key}={text} is no ascending list of numbers from 1 to {self.maximum}",
+                f"{key}={text} is not an ascending list of numbers from 1 to {self.maximum}",
                 where="format",
                 fix=f"for example {key}={self.default}, or {key}={self.word}",
                 code=130,
@@ -104,23 +104,23 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """Off unless its word is there: `jpeg:restart`."""
+    """Flag that is off unless its word is present: `jpeg:restart`."""
 
     word: str
     meaning: str
 
     @property
     def bare(self) -> tuple[str, ...]:
-        """The flag's own word."""
+        """Word of the flag, which is written without a key."""
         return (self.word,)
 
     @property
     def default(self) -> str | None:
-        """Flags are off unless written."""
+        """Always None: flags are off by default."""
         return None
 
     def canonical(self, key: str, text: str) -> str:
-        """Checked text in its one spelling."""
+        """Check the text of a value and return its canonical spelling."""
         if text not in (self.word, "true"):
             raise ArgumentError(
                 f"{key}={text}: '{self.word}' is a flag and takes no value",

@@ -1,7 +1,7 @@
-"""`pjpeg`: progressive JPEG, stored so that a prefix of the bytes is a coarser image of the same size.
+"""`pjpeg` codec: progressive JPEG, stored so that a prefix of the bytes is a coarser image of the same size.
 
-A dataset interleaves the scans of 64 images (spec/dataset.md, "Blocks"); a single image in this format is a plain
-progressive JPEG. Decoding accepts one that ends after any scan, and never smooths over its blocks.
+A dataset interleaves the scans of 64 images (spec/dataset.md, "Blocks"). A single image in this format is a plain
+progressive JPEG. Decoding accepts a file that ends after any scan, and does not smooth its blocks.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ ALL_SCANS = "all"
 
 @dataclass(frozen=True)
 class ProgressiveJpeg(NativeCodec):
-    """The bytes are a JPEG's: the table asks `jpeg` first, so that content alone is never taken for `pjpeg`."""
+    """Progressive JPEG codec. The table asks `jpeg` first, so content alone is never detected as `pjpeg`."""
 
     def sniff(self, data: Buffer) -> bool:
-        """Whether this is a JPEG."""
+        """Return whether the content is a JPEG."""
         return bool(_native.sniff(data) == "jpeg")
 
 
@@ -32,9 +32,9 @@ PJPEG = ProgressiveJpeg(
     name="pjpeg",
     extensions=(".jpg", ".jpeg"),
     parameters={
-        "groups": Counts(MOST_SCANS, "1+2+5+10", "numbers of scans that can be read, or all of them", ALL_SCANS),
-        "q": Integer(1, 100, None, "quality of an encode, 95 if absent; a JPEG source keeps its coefficients"),
-        "subsampling": Choice(("444", "422", "420"), None, "chroma resolution of an encode, 420 if absent"),
+        "groups": Counts(MOST_SCANS, "1+2+5+10", "numbers of scans that a prefix can have, or all", ALL_SCANS),
+        "q": Integer(1, 100, None, "quality when encoding, 95 if absent; JPEG sources keep their coefficients"),
+        "subsampling": Choice(("444", "422", "420"), None, "chroma resolution when encoding, 420 if absent"),
     },
     capabilities=Capabilities(channels=(1, 3), dtypes=("uint8",), scales=(1, 2, 4, 8), max_side=65500),
     promise_of=lambda _: Promise.LOSSY,
@@ -42,7 +42,7 @@ PJPEG = ProgressiveJpeg(
 
 
 def scan_groups(format: Format) -> tuple[int, ...] | None:
-    """The numbers of scans that a prefix may have, ascending; None if every scan is a piece of its own.
+    """Return the numbers of scans that a prefix may have, ascending; None if every scan is its own piece.
 
     >>> from penstock.codecs import parse_format
     >>> scan_groups(parse_format("pjpeg"))
@@ -53,7 +53,7 @@ def scan_groups(format: Format) -> tuple[int, ...] | None:
 
 
 def scan_ends(data: Buffer) -> list[int]:
-    """The byte behind each scan of a JPEG: what ends there is an image of its own, as a codec `pjpeg` decodes it.
+    """Return the end offset of each scan of a JPEG. `pjpeg` decodes a file that is cut at such an offset.
 
     >>> import numpy, penstock
     >>> data = penstock.encode(numpy.zeros((16, 16, 3), numpy.uint8), "pjpeg")

@@ -1,4 +1,4 @@
-"""`png`: lossless, readable everywhere. Decoding is libdeflate in one shot and vectors; see native/codecs/png.cpp."""
+"""`png` codec: lossless and readable everywhere. Decodes with libdeflate and SIMD; see native/codecs/png.cpp."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ from penstock.codecs.parameters import Integer
 PNG = NativeCodec(
     name="png",
     extensions=(".png", ".apng"),
-    parameters={"level": Integer(0, 12, "6", "how hard to compress: 0 stores, 12 is slowest and smallest")},
+    parameters={"level": Integer(0, 12, "6", "compression effort: 0 stores, 12 is slowest and smallest")},
     capabilities=Capabilities(checksummed=True),
 )

@@ -1,4 +1,4 @@
-"""`pnm`: PBM, PGM, PPM and PAM, read as sources, never written. How values are stretched: native/codecs/pnm.cpp."""
+"""`pnm` codec: reads PBM, PGM, PPM and PAM as sources. native/codecs/pnm.cpp explains how values are scaled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`raw`: a 32-byte header and the pixels, readable without a copy. Layout: native/codecs/raw.cpp."""
+"""`raw` codec: a header of 32 bytes and the pixels, readable without a copy. native/codecs/raw.cpp has the layout."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RAW = NativeCodec(
 
 
 def view(data: Buffer) -> Pixels:
-    """The pixels of a raw image without a copy; read-only if `data` is. Its checksum is not looked at.
+    """Return the pixels of a raw image without a copy, read-only if `data` is. Does not verify the checksum.
 
     >>> import numpy, penstock
     >>> view(penstock.encode(numpy.full((2, 3), 7, numpy.uint8), "raw")).tolist()

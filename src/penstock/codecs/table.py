@@ -43,7 +43,7 @@ BUILTIN: tuple[Codec, ...] = (
 
 
 def find(name: str) -> Codec:
-    """The codec of that name.
+    """Return the codec with this name.
 
     >>> find("raw").extensions
     ('.raw',)
@@ -65,7 +65,7 @@ def find(name: str) -> Codec:
 
 
 def find_by_extension(path: str) -> Codec:
-    """The codec that writes files named like this. What a file *is* is asked of its content, by `codec_for`.
+    """Return the codec that writes files with this name. To detect the codec of a file, use `codec_for`.
 
     >>> find_by_extension("photos/cat.JPG").name
     'jpeg'
@@ -81,12 +81,12 @@ def find_by_extension(path: str) -> Codec:
 
 
 def names() -> list[str]:
-    """Names of all codecs, built-in ones first."""
+    """Return the names of all codecs, built-in ones first."""
     return [codec.name for codec in (*BUILTIN, *plug_ins())]
 
 
 def codec_for(data: Buffer) -> Codec:
-    """The codec whose content this is."""
+    """Return the codec that recognises this content."""
     for codec in (*BUILTIN, *plug_ins()):
         if codec.sniff(data):
             return codec
@@ -102,8 +102,11 @@ def codec_for(data: Buffer) -> Codec:
 
 @cache
 def plug_ins() -> tuple[Codec, ...]:
-    """Codecs of installed packages; a built-in name cannot be taken over, and one that fails to load is left out."""
-    # Here and not above: a third of what `import penstock` costs beside NumPy.
+    """Load the codecs of installed packages.
+
+    A plug-in cannot replace a built-in name, and one that fails to load is left out.
+    """
+    # Imported here, because it is a third of the cost of `import penstock` without NumPy.
     from importlib.metadata import entry_points
 
     taken = {codec.name for codec in BUILTIN}
@@ -112,8 +115,8 @@ def plug_ins() -> tuple[Codec, ...]:
         try:
             codec = point.load()
             if not isinstance(codec, Codec):
-                raise TypeError(f"{point.value} is no penstock.codecs.Codec")
-        except Exception as error:  # whatever a third party's module raises must not take the other codecs away
+                raise TypeError(f"{point.value} is not a penstock.codecs.Codec")
+        except Exception as error:  # a module of a third party may raise anything; the other codecs must stay available
             warnings.warn(f"codec plug-in '{point.name}' could not be loaded: {error}", RuntimeWarning, stacklevel=2)
             continue
         if codec.name not in taken:

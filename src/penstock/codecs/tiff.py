@@ -1,7 +1,7 @@
-"""`tiff`, read as a source through the extra `penstock[tiff]`: one page, 8 or 16 bit, grey, RGB or RGBA.
+"""`tiff` codec: reads one page of 8 or 16 bits, grey, RGB or RGBA. Needs the extra `penstock[tiff]`.
 
-tifffile reads far more than that. What a training set of photographs does not hold (signed and floating samples,
-stacks, palettes, images compressed inside images) is refused by name, before anything is decoded.
+tifffile reads far more than that. Images that a training set of photographs does not contain (signed and floating
+samples, stacks, palettes, images compressed inside images) are refused before anything is decoded.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ PHOTOMETRICS = {0: "white-is-zero", 1: "grey", 2: "rgb", 3: "palette", 4: "mask"
 SAMPLE_FORMATS = {1: "uint", 2: "int", 3: "float", 4: "undefined", 5: "complex int", 6: "complex"}
 UNASSOCIATED_ALPHA = 2
 MAX_TILE_PIXELS = 2**24
-"""Of a tile that is larger than its image: 16 MP of padding, at most, are decoded in vain."""
+"""Pixel limit of a tile that is larger than its image, so at most 16 MP of padding are decoded."""
 
 
 @dataclass(frozen=True)
 class TiffCodec:
-    """Reads TIFF with tifffile; writes nothing."""
+    """TIFF codec that reads with tifffile and never writes."""
 
     name: str = "tiff"
     extensions: tuple[str, ...] = (".tif", ".tiff")
@@ -46,20 +46,20 @@ class TiffCodec:
     can_encode: bool = False
 
     def promise(self, format: Format) -> Promise:
-        """Pixels are stored exactly in every kind of TIFF that is read."""
+        """Return EXACT: every supported kind of TIFF stores pixels exactly."""
         return Promise.EXACT
 
     def sniff(self, data: Buffer) -> bool:
-        """Whether this content is TIFF or BigTIFF."""
+        """Return whether the content is TIFF or BigTIFF."""
         return bytes(memoryview(data)[:4]) in SIGNATURES
 
     def inspect(self, data: Buffer, *, max_pixels: int = DEFAULT_MAX_PIXELS) -> ImageInfo:
-        """Read the directory only."""
+        """Read the directory of the file without decoding it."""
         with _only_page(data) as page:
             return _describe(page, max_pixels)
 
     def decode(self, data: Buffer, options: DecodeOptions, *, out: Pixels | None = None) -> Pixels:
-        """Decode the whole image, then cut the region out of it."""
+        """Decode the whole image, then crop the region."""
         check_scale(self.name, options.scale)
         with _only_page(data) as page:
             info = _describe(page, options.max_pixels)
@@ -68,7 +68,7 @@ class TiffCodec:
         return deliver(pixels, info.orientation, options, out)
 
     def encode(self, pixels: Pixels, format: Format) -> bytes:
-        """Refuse: TIFF is only read."""
+        """Raise CodecError, because TIFF is only read."""
         raise CodecError("codec 'tiff' is read-only", where="encode", fix="choose png or weir", code=350)
 
 
@@ -77,7 +77,7 @@ TIFF = TiffCodec()
 
 @contextmanager
 def _only_page(data: Buffer) -> Iterator[TiffPage]:
-    """The first page of a file that has no second one; inside, whatever tifffile raises becomes a `CodecError`."""
+    """Yield the only page of a file. Inside the block, errors of tifffile become `CodecError`."""
     _need_extra()
     import tifffile
 
@@ -94,8 +94,8 @@ def _only_page(data: Buffer) -> Iterator[TiffPage]:
             "could not allocate the image", where="memory", fix="lower max_pixels, or free memory", code=360
         ) from error
     except Exception as error:
-        # tifffile and the decoders behind it raise whatever a damaged number leads them to: KeyError, struct.error,
-        # ZeroDivisionError, errors of their own. Inside this block all of them mean the same.
+        # On damaged numbers, tifffile and its decoders raise many kinds of errors: KeyError, struct.error,
+        # ZeroDivisionError, their own. Inside this block all of them mean that the file is damaged.
         raise CodecError(
             f"tiff data is not valid: {type(error).__name__}: {error}",
             where="structure of the tiff data",
@@ -144,7 +144,7 @@ def _describe(page: TiffPage, max_pixels: int) -> ImageInfo:
 
 
 def _check_samples(page: TiffPage) -> None:
-    """Refuse by name every kind of pixel that is not 8- or 16-bit grey, RGB or RGBA."""
+    """Refuse every kind of pixel that is not 8- or 16-bit grey, RGB or RGBA."""
     samples = int(page.samplesperpixel)
     if page.compression not in COMPRESSIONS:
         raise _refusal(f"compression {getattr(page.compression, 'name', page.compression)}")
@@ -165,7 +165,7 @@ def _check_samples(page: TiffPage) -> None:
 
 
 def _check_segments(page: TiffPage, num_bytes: int) -> None:
-    """Every strip or tile must be there: tifffile would fill in what is missing."""
+    """Check that every strip or tile exists, because tifffile would fill in missing ones."""
     if page.is_tiled:
         height, width = int(page.tilelength), int(page.tilewidth)
         if height * width > max(MAX_TILE_PIXELS, page.imagelength * page.imagewidth):

@@ -1,4 +1,4 @@
-"""From JPEG to JPEG without touching a pixel."""
+"""Lossless conversion from JPEG to JPEG."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from penstock.types import Buffer
 
 
 def transcode(data: Buffer, format: str | Format, *, max_pixels: int = DEFAULT_MAX_PIXELS) -> bytes:
-    """Write a JPEG's own coefficients in another coding; decoded pixels, EXIF, ICC and comments stay the same.
+    """Rewrite a JPEG with its own coefficients in another coding. Pixels, EXIF, ICC and comments stay the same.
 
-    Bare "jpeg" keeps the bytes. "jpeg:optimize" makes Huffman tables for the image, "jpeg:progressive" orders it
-    coarse to fine, "jpeg:restart" puts a restart marker before every MCU row; the last two optimise as well. Of a file
-    with several images (MPO) the first is kept.
+    "jpeg" keeps the bytes. "jpeg:optimize" makes Huffman tables for the image, "jpeg:progressive" orders it coarse to
+    fine, and "jpeg:restart" puts a restart marker before every MCU row. The last two also optimise the tables. If a
+    file has several images (MPO), only the first is kept.
 
     >>> import numpy, penstock
     >>> data = penstock.encode(numpy.arange(64, dtype=numpy.uint8).reshape(8, 8), "jpeg")
@@ -44,6 +44,6 @@ def _check(source: str, target: Format) -> None:
             raise ArgumentError(
                 f"{key}={target.get(key)} changes pixels, a transcode does not",
                 where="format",
-                fix=f"leave {key} away, or use encode(decode(data), format) to encode anew with loss",
+                fix=f"leave out {key}, or use encode(decode(data), format) to encode again with loss",
                 code=130,
             )

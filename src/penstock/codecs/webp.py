@@ -1,4 +1,4 @@
-"""`webp`: lossy `webp:q=85`, exact `webp:lossless`; 8-bit RGB and RGBA. Implemented in native/codecs/webp.cpp."""
+"""`webp` codec: lossy `webp:q=85` or exact `webp:lossless`, 8-bit RGB and RGBA. See native/codecs/webp.cpp."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ WEBP = NativeCodec(
     name="webp",
     extensions=(".webp",),
     parameters={
-        "q": Integer(0, 100, "90", "quality; or the word lossless, which is exact under alpha 0 too", ("lossless",)),
-        "method": Integer(0, 6, "4", "effort of the encoder, lossy or lossless: 0 is fastest, 6 smallest"),
+        "q": Integer(
+            0, 100, "90", "quality, or the word lossless, which also keeps colours under alpha 0", ("lossless",)
+        ),
+        "method": Integer(0, 6, "4", "encoder effort, lossy or lossless: 0 is fastest, 6 smallest"),
     },
     capabilities=Capabilities(channels=(3, 4), dtypes=("uint8",), scales=(1, 2, 4, 8), max_side=16383),
     promise_of=_promise,

@@ -1,4 +1,4 @@
-"""`weir`: lossless, in tiles that decode data-parallel; `weir:dense` (the default) or `weir:fast`. spec/weir.md."""
+"""`weir` codec: lossless tiles that decode in parallel, `weir:dense` (default) or `weir:fast`. See spec/weir.md."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WEIR = NativeCodec(
         "variant": Choice(
             VARIANTS, "dense", "fast decodes about twice as fast, dense is about a tenth smaller", VARIANTS
         ),
-        "effort": Integer(1, 3, "2", "effort of the encoder: 1 is fastest, 3 smallest (by 0.1 %)"),
+        "effort": Integer(1, 3, "2", "encoder effort: 1 is fastest, 3 smallest (by 0.1 %)"),
     },
     capabilities=Capabilities(checksummed=True),
 )

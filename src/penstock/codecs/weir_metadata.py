@@ -1,4 +1,4 @@
-"""Metadata of Weir files: read it, or write it into a finished file without touching a pixel. Layout: spec/weir.md."""
+"""Metadata of Weir files: read it, or replace it without changing a pixel. spec/weir.md has the layout."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ ONCE = ("ICCP", "EXIF")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One entry: "ICCP" (an ICC profile), "EXIF" (from its TIFF header), "TEXT" (key, zero byte, value), or other."""
+    """Metadata entry: "ICCP" (an ICC profile), "EXIF" (from its TIFF header), "TEXT" (key, zero, value), or other."""
 
     tag: str
     content: bytes
 
     @classmethod
     def text(cls, key: str, value: str) -> Entry:
-        r"""A text, such as a comment.
+        r"""Make a text entry, such as a comment.
 
         >>> Entry.text("Comment", "at dusk")
         Entry(tag='TEXT', content=b'Comment\x00at dusk')
@@ -36,7 +36,7 @@ class Entry:
 
 
 def read_metadata(data: Buffer) -> list[Entry]:
-    """The entries of a file, in their order."""
+    """Read the entries of a file, in their order."""
     content = _Tables.of(data).metadata
     entries = []
     at = 0
@@ -50,7 +50,7 @@ def read_metadata(data: Buffer) -> list[Entry]:
 
 
 def write_metadata(data: Buffer, entries: Iterable[Entry]) -> bytes:
-    r"""The same image with these entries in place of those it has; no entries remove them.
+    r"""Return the same image with these entries instead of its own; an empty list removes them.
 
     >>> import numpy, penstock
     >>> image = penstock.encode(numpy.zeros((2, 3), numpy.uint8), "weir")
@@ -65,12 +65,12 @@ def write_metadata(data: Buffer, entries: Iterable[Entry]) -> bytes:
 
 
 def tables_end(header: Buffer) -> int:
-    """Bytes that stand before the first tile, by a header that has been checked; the file may have fewer."""
+    """Return the number of bytes before the first tile, from a checked header. The file may be shorter."""
     return _Layout.of(header).end
 
 
 def check_tables(data: Buffer) -> None:
-    """Raise CodecError unless what stands before the tiles is whole and matches its checksum."""
+    """Raise CodecError if the tables before the tiles are incomplete or do not match their checksum."""
     _Tables.of(data)
 
 
@@ -92,7 +92,7 @@ def _damaged(what: str, code: int = 320) -> CodecError:
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """Where the tables of a file lie, by its header, which has been checked."""
+    """Positions of the tables of a file, from its checked header."""
 
     offset_bytes: int
     num_tiles: int
@@ -119,7 +119,7 @@ class _Layout:
 
 @dataclass(frozen=True)
 class _Tables:
-    """What stands before the tiles, checked."""
+    """Checked tables of a file: everything before the tiles."""
 
     header: bytes
     offsets: np.ndarray[tuple[int], np.dtype[np.uint64]]
@@ -142,7 +142,7 @@ class _Tables:
         return cls(header, offsets, checksums, metadata, view[at.end :])
 
     def with_metadata(self, metadata: bytes) -> bytes:
-        """The file with other metadata; offsets grow to eight bytes only if they must."""
+        """Return the file with other metadata. Offsets grow to eight bytes only if necessary."""
         relative = self.offsets - self.offsets[0]
         rest = len(self.checksums) + len(metadata)
         wide = HEADER_BYTES + 8 * len(relative) + rest + int(relative[-1]) >= 2**32

@@ -1,1 +1,1 @@
-"""Functions in Python that transform samples: what each gets, its random numbers, and the processes that run it."""
+"""Python functions that transform samples: their inputs, their random numbers, and the processes that run them."""

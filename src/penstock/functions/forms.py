@@ -1,4 +1,4 @@
-"""The forms that a sample takes on its way through functions in Python: Pillow images, arrays, tensors."""
+"""Forms of a sample between Python functions: Pillow images, arrays, tensors."""
 
 from __future__ import annotations
 
@@ -11,53 +11,53 @@ import numpy.typing as npt
 from penstock.errors import ArgumentError
 
 Value = Any
-"""A field of a sample in whatever form a function takes or gives."""
+"""Field of a sample, in any form that a function takes or returns."""
 Array = npt.NDArray[Any]
 
 
 class Forms(Protocol):
-    """What the functions of a loader know: arrays alone, or tensors as well. Goes to worker processes."""
+    """Conversions that the functions of a loader need: arrays only, or also tensors. Sent to worker processes."""
 
     def own(self, pixels: Array) -> Value:
-        """Pixels as a function of the user's own gets them."""
+        """Convert pixels to the form that a user's own function gets."""
         ...
 
     def as_tensor(self, image: Value, axes: str) -> Value:
-        """An image as torchvision's own objects take it: C×H×W, as tv_tensors know it."""
+        """Convert an image to the form that torchvision's objects take: C×H×W, as tv_tensors."""
         ...
 
     def wrap(self, role: str, value: Array, size: tuple[int, int]) -> Value:
-        """A mask, boxes or points as a function of whole samples gets them, of an image of `size` (height, width)."""
+        """Convert a mask, boxes or points of an image of `size` (height, width) for a function of whole samples."""
         ...
 
     def unwrap(self, value: Value) -> Value:
-        """An array of what has numbers; other things as they are."""
+        """Convert a value with numbers to an array; return other values unchanged."""
         ...
 
 
 class Arrays:
-    """Forms without tensors."""
+    """Conversions without tensors."""
 
     def own(self, pixels: Array) -> Value:
-        """The array itself."""
+        """Return the array unchanged."""
         return pixels
 
     def as_tensor(self, image: Value, axes: str) -> Value:
-        """Nobody asks for one here: forms are chosen by the functions there are."""
+        """Raise NotImplementedError: forms without tensors are chosen only if no function needs them."""
         raise NotImplementedError
 
     def wrap(self, role: str, value: Array, size: tuple[int, int]) -> Value:
-        """The array itself."""
+        """Return the array unchanged."""
         return value
 
     def unwrap(self, value: Value) -> Value:
-        """A tensor that a function made becomes an array, as everything in the batch is."""
+        """Convert a tensor that a function made to an array, like everything in the batch."""
         torch = sys.modules.get("torch")
         return value.detach().cpu().numpy() if torch is not None and isinstance(value, torch.Tensor) else value
 
 
 def as_pillow(pixels: Array) -> Value:
-    """A Pillow image of H×W×C pixels, as a loader that opens files with Pillow would have given."""
+    """Convert H×W×C pixels to the Pillow image that Pillow itself would have opened."""
     from PIL import Image
 
     flat = pixels[..., 0] if pixels.ndim == 3 and pixels.shape[-1] == 1 else pixels
@@ -75,20 +75,20 @@ def as_pillow(pixels: Array) -> Value:
 
 
 def is_pillow(value: object) -> bool:
-    """Whether something is a Pillow image."""
+    """Return whether a value is a Pillow image."""
     image = sys.modules.get("PIL.Image")
     return image is not None and isinstance(value, image.Image)
 
 
 def to_axes(array: Array, axes: str, wanted: str) -> Array:
-    """An image with its axes in another order: "HWC" or "CHW". What is no image of three axes stays."""
+    """Reorder the axes of an image to "HWC" or "CHW". Arrays without three axes stay unchanged."""
     if array.ndim != 3 or axes == wanted:
         return array
     return np.ascontiguousarray(array.transpose((2, 0, 1) if wanted == "CHW" else (1, 2, 0)))
 
 
 def size_of(image: Value, axes: str) -> tuple[int, int]:
-    """(height, width) of an image in any form."""
+    """Return (height, width) of an image in any form."""
     if is_pillow(image):
         return int(image.size[1]), int(image.size[0])
     shape = tuple(image.shape)

@@ -1,4 +1,4 @@
-"""A sample as albumentations takes it: arrays by keyword, boxes in the format that its Compose declares."""
+"""Calls of albumentations: arrays by keyword, boxes in the format that its Compose declares."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def call_with_keywords(
     others: Mapping[str, Array],
     roles: Mapping[str, str],
 ) -> tuple[Value, dict[str, Value]]:
-    """The image and the other fields as the transform gives them back."""
+    """Call a transform, and return the image and the other fields of its result."""
     keywords: dict[str, Any] = {"image": image}
     found = dict(others)
     masks = _of(roles, "mask")
@@ -88,7 +88,7 @@ def _of(roles: Mapping[str, str], role: str) -> list[str]:
 
 
 class _Rows:
-    """Boxes or points on their way, each with its number behind it, so that those that go are known."""
+    """Boxes or points with their row numbers, so that removed ones are known."""
 
     keyword = ""
 
@@ -107,7 +107,7 @@ class _Rows:
         return rows
 
     def gone(self) -> Array:
-        """What stands for rows that did not come back, where their places must be kept."""
+        """Return the value that replaces removed rows if their positions must be kept."""
         raise NotImplementedError
 
     def keywords(self) -> dict[str, Any]:
@@ -132,7 +132,7 @@ class _Rows:
 
 
 class _Boxes(_Rows):
-    """Left, top, right, bottom in pixels; without label fields a box that is cut away stays, with no area."""
+    """Boxes as left, top, right, bottom in pixels. Without label fields, a removed box stays with zero area."""
 
     keyword = "bboxes"
 
@@ -192,7 +192,7 @@ class _Boxes(_Rows):
 
 
 class _Points(_Rows):
-    """x, y in pixels; without label fields a point that is not visible any more becomes not-a-number."""
+    """Points as x, y in pixels. Without label fields, a point that is no longer visible becomes NaN."""
 
     keyword = "keypoints"
 

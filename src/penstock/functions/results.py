@@ -1,4 +1,4 @@
-"""What functions in Python gave for the samples of a batch, put together: stacked where all are alike."""
+"""Results of Python functions for the samples of a batch, stacked if all are alike."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from penstock.functions.sample import FunctionError
 
 ALIGNMENT = 64
 Path = tuple[Any, ...]
-"""Where an array is in a result: a field, then positions in lists and keys of dicts."""
+"""Path of an array in a result: a field, then positions in lists and keys of dicts."""
 
 
 @dataclass
 class Answer:
-    """What functions made of the samples of a batch."""
+    """Results of the functions for the samples of a batch."""
 
     samples: dict[int, dict[str, Value]] = field(default_factory=dict)
-    """By position in the batch; those that failed are not here."""
+    """Samples by position in the batch, without those that failed."""
     failures: dict[int, FunctionError] = field(default_factory=dict)
     fields: dict[str, Value] | None = None
-    """All samples put together, where they lie in memory like that already."""
+    """All samples as a batch, if their memory already has that layout."""
     seconds: float = 0.0
-    """That the functions took, one after the other."""
+    """Total time of the functions, in seconds."""
 
 
 def joined(answer: Answer, stacked: Sequence[str]) -> dict[str, Value]:
-    """The fields of a batch, of its samples in order: those named in `stacked` as arrays if all are alike."""
+    """Join the samples to the fields of a batch; fields in `stacked` become arrays if all are alike."""
     if answer.fields is not None:
         return answer.fields
     samples = [answer.samples[place] for place in sorted(answer.samples)]
@@ -43,7 +43,7 @@ def joined(answer: Answer, stacked: Sequence[str]) -> dict[str, Value]:
 
 
 def collate(values: Sequence[Value]) -> Value:
-    """One array of arrays that are alike; of lists of one length a list of such, of dicts a dict; else the values.
+    """Stack equal arrays to one array, recursively in lists and dicts; return other values unchanged.
 
     >>> collate([[np.zeros(2), np.ones(3)], [np.ones(2), np.ones(3)]])[0].shape
     (2, 2)
@@ -65,7 +65,7 @@ def collate(values: Sequence[Value]) -> Value:
 
 
 def _tensors(values: list[Any]) -> Value:
-    """Tensors that are still on their device."""
+    """Stack tensors that are still on their device."""
     torch = sys.modules["torch"]
     alike = all(getattr(value, "shape", None) == values[0].shape and value.dtype == values[0].dtype for value in values)
     return torch.stack(values) if alike else values
@@ -73,7 +73,7 @@ def _tensors(values: list[Any]) -> Value:
 
 @dataclass(frozen=True)
 class Leaf:
-    """An array that every sample of a batch is expected to have, and where the batch has room for it."""
+    """Array that every sample of a batch is expected to have, with its offset in the batch's memory."""
 
     path: Path
     dtype: str
@@ -82,26 +82,26 @@ class Leaf:
 
     @property
     def size(self) -> int:
-        """Bytes of one sample's array."""
+        """Bytes of the array of one sample."""
         return int(np.dtype(self.dtype).itemsize * np.prod(self.shape, dtype=np.int64))
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Where the results of a batch go, if they are like those of the batch before."""
+    """Memory layout for the results of a batch, assuming that they are like those of the batch before."""
 
     leaves: tuple[Leaf, ...]
     capacity: int
-    """Samples that there is room for."""
+    """Number of samples that fit."""
 
     @property
     def num_bytes(self) -> int:
-        """Of the memory that holds them."""
+        """Bytes of the memory that holds the results."""
         last = self.leaves[-1]
         return last.offset + last.size * self.capacity
 
     def arrays(self, memory: Any, count: int) -> dict[Path, np.ndarray[Any, Any]]:  # noqa: ANN401  # a buffer
-        """The places of the first `count` samples, an array with one more axis a leaf."""
+        """Return the arrays of the first `count` samples, one per leaf with one more axis."""
         return {
             leaf.path: np.frombuffer(
                 memory, leaf.dtype, count * int(np.prod(leaf.shape, dtype=np.int64)), leaf.offset
@@ -111,7 +111,7 @@ class Plan:
 
 
 def plan_for(samples: Sequence[dict[str, Value]], stacked: Sequence[str]) -> Plan | None:
-    """Room for as many samples like these, of those fields that all have alike; None if there is no such field."""
+    """Plan memory for samples like these, for fields that are alike in all; None if there is no such field."""
     leaves, offset = [], 0
     for name in stacked:
         found = [_shapes(sample[name]) for sample in samples]
@@ -132,7 +132,7 @@ def _shapes(value: Value) -> list[tuple[Path, str, tuple[int, ...]]]:
 
 
 def leaves_of(value: Value, path: Path = ()) -> list[tuple[Path, np.ndarray[Any, Any]]]:
-    """The arrays in a value of dicts and lists, and where each is."""
+    """List the arrays in a value of dicts and lists, with their paths."""
     if isinstance(value, np.ndarray):
         return [(path, value)]
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
@@ -140,7 +140,7 @@ def leaves_of(value: Value, path: Path = ()) -> list[tuple[Path, np.ndarray[Any,
 
 
 def with_arrays(value: Value, arrays: Mapping[Path, Value], path: Path = ()) -> Value:
-    """The value with the arrays of these places put in."""
+    """Return the value with the arrays at these paths replaced."""
     if path in arrays:
         return arrays[path]
     if isinstance(value, dict):
@@ -153,7 +153,7 @@ def with_arrays(value: Value, arrays: Mapping[Path, Value], path: Path = ()) -> 
 def settle(
     sample: dict[str, Value], plan: Plan | None, places: Mapping[Path, np.ndarray[Any, Any]], number: int
 ) -> dict[str, Value] | None:
-    """Put the arrays of a sample into the places of a plan: what is left then, or None if it does not fit the plan."""
+    """Copy the arrays of a sample into the memory of a plan. Return the rest, or None if it does not fit."""
     if plan is None:
         return None
     found = dict(leaves_of({name: sample[name] for name in {leaf.path[0] for leaf in plan.leaves}}))

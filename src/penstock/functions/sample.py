@@ -1,7 +1,7 @@
-"""Functions in Python, applied to one sample after the other: each gets what it was written for.
+"""Python functions applied to one sample at a time, each with the input that it was written for.
 
-A Pillow image until the chain's own conversion, tensors or arrays after it; the whole sample where it knows how to
-move masks, boxes and points. The random numbers that it draws are a function of (seed, epoch, id).
+A function gets a Pillow image up to the chain's own conversion, and tensors or arrays after it. It gets the whole
+sample if it can move masks, boxes and points. Its random numbers are a function of (seed, epoch, id).
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from penstock.transforms.seeding import seed_everything, seed_for
 
 FAILED = 540
 PIXELS = ("image", "mask")
-"""Roles of what is stored as an image."""
+"""Roles of fields that are stored as images."""
 
 
 class FunctionError(PenstockError):
-    """A function of the user's that failed on a sample."""
+    """Error in a user's function for a sample."""
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """What random numbers depend on, beside the sample."""
+    """Inputs of the random numbers, except the sample."""
 
     seed: int
     epoch: int
@@ -38,7 +38,7 @@ class Drawing:
 
 @dataclass
 class _State:
-    """A sample between two functions."""
+    """Sample between two functions."""
 
     image: Value
     axes: str
@@ -47,7 +47,7 @@ class _State:
 
 
 class SampleFunctions:
-    """A chain's functions. An object goes to worker processes as it is."""
+    """Functions of a chain. The object can be sent to worker processes."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class SampleFunctions:
         *,
         converted: bool = False,
     ) -> None:
-        """`roles` are those of the fields beside `image`; `converted` says that the native part had a conversion."""
+        """Prepare functions for fields with these `roles`; `converted` means that the native part had a conversion."""
         self._functions = tuple(functions)
         self._kinds = tuple(takes(function) for function in functions)
         self._roles = dict(roles)
@@ -72,38 +72,38 @@ class SampleFunctions:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the functions, for messages."""
+        """Names of the functions, for messages."""
         return tuple(name_of(function) for function in self._functions)
 
     @property
     def needs_pillow(self) -> bool:
-        """Whether the first function gets a Pillow image."""
+        """True if the first function gets a Pillow image."""
         return self._pillow
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """What of a sample the functions take part in: the image, and what moves with it."""
+        """Fields of a sample that the functions change: the image, and everything that moves with it."""
         return "image", *self._roles
 
     @property
     def stacked(self) -> tuple[str, ...]:
-        """Fields that a batch has as one array, if all samples are alike."""
+        """Fields that become one array per batch if all samples are alike."""
         return "image", *(name for name, role in self._roles.items() if role in PIXELS)
 
     @property
     def layout(self) -> str:
-        """How pixels are to come: as the first function needs them, so that nothing is turned around twice."""
+        """Layout of the pixels that the first function needs, so that axes are not reordered twice."""
         if self._pillow or self._kinds[0] is Takes.KEYWORDS:
             return "NHWC"
         return "NCHW" if self._of_torchvision[0] else f"N{self._wanted}"
 
     def __call__(self, sample: Mapping[str, Value], drawing: Drawing, id: int) -> dict[str, Value]:  # noqa: A002
-        """The fields of one sample as the functions leave them; FunctionError if one of them fails."""
+        """Apply the functions to one sample and return its fields. Raise FunctionError if a function fails."""
         if "torch" in sys.modules:
             return self._applied(sample, drawing, id)
         kept = {name: value.copy() for name, value in sample.items()}
         found = self._applied(sample, drawing, id)
-        # Who imported torch just now has drawn from a generator that was not seeded.
+        # A function that has just imported torch used a generator that was not seeded.
         return self._applied(kept, drawing, id) if "torch" in sys.modules else found
 
     def _applied(self, sample: Mapping[str, Value], drawing: Drawing, id: int) -> dict[str, Value]:  # noqa: A002
@@ -132,7 +132,7 @@ class SampleFunctions:
             state.image = self._forms.as_tensor(state.image, state.axes)
             state.axes = "CHW"
         elif self._of_torchvision[place] and isinstance(state.image, np.ndarray):
-            state.image = to_axes(state.image, state.axes, "HWC")  # which conversions expect of arrays
+            state.image = to_axes(state.image, state.axes, "HWC")  # conversions expect this order of arrays
         if kind in (Takes.TENSORS, Takes.SAMPLE) and (self._roles or kind is Takes.SAMPLE):
             self._call_with_all(function, state)
         else:
@@ -181,11 +181,11 @@ class SampleFunctions:
         }
 
     def _turned(self, value: Value, role: str, axes: str, wanted: str) -> Value:
-        """Pixels beside the image: C×H×W between functions, whatever the batch has. Most masks have no such axis."""
+        """Reorder the axes of masks to C×H×W between functions. Most masks have no channel axis."""
         return to_axes(value, axes, wanted) if role in PIXELS and isinstance(value, np.ndarray) else value
 
     def _image(self, value: Value, axes: str) -> Value:
-        """The image, or several views of it, as arrays in the layout of the batch."""
+        """Convert the image, or several views of it, to arrays in the layout of the batch."""
         if isinstance(value, (list, tuple)):
             return [self._image(item, axes) for item in value]
         if isinstance(value, Mapping):
@@ -198,7 +198,7 @@ class SampleFunctions:
 
 
 def _first(value: Value) -> Value:
-    """The first of several views, or the only one."""
+    """Return the first of several views, or the only one."""
     while isinstance(value, (list, tuple, Mapping)) and value:
         value = next(iter(value.values())) if isinstance(value, Mapping) else value[0]
     return value

@@ -1,7 +1,7 @@
-"""Values handed to another process in memory without a name: a file descriptor over a socket, arrays uncopied.
+"""Anonymous shared memory: values are sent as a file descriptor over a socket, and arrays are not copied.
 
-A segment holds a pickle and, behind it, the memory of the arrays in it. Nothing is left behind by a process that dies:
-the kernel frees a segment with its last descriptor and mapping.
+A segment holds a pickle, followed by the memory of its arrays. A process that dies leaves nothing behind: the kernel
+frees a segment with its last descriptor and mapping.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _COUNT = struct.Struct("<QQ")
 
 
 def new_segment(size: int) -> tuple[int, mmap.mmap]:
-    """Fresh memory of so many bytes: its descriptor, and where it is mapped. The caller closes the descriptor."""
+    """Allocate a segment of `size` bytes. Return its descriptor, which the caller closes, and its mapping."""
     descriptor = os.memfd_create("penstock", os.MFD_CLOEXEC)
     try:
         os.ftruncate(descriptor, size)
@@ -29,7 +29,7 @@ def new_segment(size: int) -> tuple[int, mmap.mmap]:
 
 
 def map_segment(descriptor: int) -> mmap.mmap:
-    """The memory behind a descriptor, which is closed: the mapping holds it from here on."""
+    """Map the memory of a descriptor and close the descriptor; the mapping keeps the memory."""
     try:
         return mmap.mmap(descriptor, os.fstat(descriptor).st_size)
     finally:
@@ -37,7 +37,7 @@ def map_segment(descriptor: int) -> mmap.mmap:
 
 
 def pack(value: object) -> tuple[int, int]:
-    """A segment with a value in it: its descriptor and its size. The caller closes the descriptor."""
+    """Put a value into a new segment. Return its descriptor, which the caller closes, and its size."""
     buffers: list[pickle.PickleBuffer] = []
     data = pickle.dumps(value, protocol=5, buffer_callback=buffers.append)
     views = [buffer.raw() for buffer in buffers]
@@ -56,7 +56,7 @@ def pack(value: object) -> tuple[int, int]:
 
 
 def unpack(descriptor: int) -> Any:  # noqa: ANN401  # whatever was packed
-    """The value of a segment; its arrays are in the segment's memory. Closes the descriptor."""
+    """Read the value of a segment and close its descriptor. Arrays stay in the segment's memory."""
     memory = memoryview(map_segment(descriptor))
     count, _ = _COUNT.unpack_from(memory)
     sizes = struct.unpack_from(f"<{count}Q", memory, _COUNT.size)
@@ -66,7 +66,7 @@ def unpack(descriptor: int) -> Any:  # noqa: ANN401  # whatever was packed
 
 
 def send(channel: socket.socket, message: bytes, descriptors: list[int]) -> None:
-    """Send a message with descriptors, which are closed here whatever happens."""
+    """Send a message with descriptors, and close the descriptors in any case."""
     try:
         socket.send_fds(channel, [message], descriptors)
     finally:
@@ -75,7 +75,7 @@ def send(channel: socket.socket, message: bytes, descriptors: list[int]) -> None
 
 
 def receive(channel: socket.socket, size: int) -> tuple[bytes, list[int]]:
-    """A message of at most so many bytes and its descriptors; no bytes if the other end is closed."""
+    """Receive a message of at most `size` bytes with its descriptors; empty if the other end is closed."""
     message, descriptors, _, _ = socket.recv_fds(channel, size, 4)
     return message, list(descriptors)
 

@@ -1,7 +1,7 @@
-"""A worker process: applies functions to parts of batches until the other end of its socket is closed.
+"""Worker process that applies functions to parts of batches until the other end of its socket is closed.
 
-Started by `penstock.functions.workers` as a fresh interpreter, never forked: no lock, thread or device of the program
-that started it exists here.
+`penstock.functions.workers` starts it as a new interpreter and never forks, so it inherits no lock, thread or device
+of the program.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from penstock.functions.sample import Drawing, FunctionError, SampleFunctions
 from penstock.functions.shared_memory import map_segment, pack, receive, send, unpack
 
 REQUEST = struct.Struct("<QII")
-"""A batch's number, and which of its samples: from, to."""
+"""Number of a batch, and the range of its samples: begin, end."""
 REPLY = struct.Struct("<QI")
-"""A batch's number and the first of the samples."""
-LOOK_SECONDS = 2.0  # how often a worker looks whether its parent is still there
+"""Number of a batch, and its first sample in this reply."""
+LOOK_SECONDS = 2.0  # interval in which a worker checks that its parent is alive
 
 
 class Here:
-    """What this process is."""
+    """State of this process."""
 
     is_worker = False
 
 
 class RemoteTraceback(Exception):  # noqa: N818  # what Python calls its own
-    """Where in a worker an error was raised."""
+    """Traceback of an error in a worker."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -45,7 +45,7 @@ class RemoteTraceback(Exception):  # noqa: N818  # what Python calls its own
 
 
 def main(descriptor: int) -> None:
-    """Work for the process at the other end of a socket."""
+    """Serve the process at the other end of a socket."""
     Here.is_worker = True
     channel = socket.socket(fileno=descriptor)
     parent = os.getppid()
@@ -53,7 +53,7 @@ def main(descriptor: int) -> None:
     while True:
         while not select.select([channel], [], [], LOOK_SECONDS)[0]:
             if os.getppid() != parent:
-                return  # a fork of it may still hold the other end
+                return  # a fork of the parent may still hold the other end
         try:
             message, descriptors = receive(channel, REQUEST.size)
         except ConnectionResetError:
@@ -86,7 +86,7 @@ def _prepare(setting: dict[str, Any]) -> tuple[SampleFunctions | None, dict[str,
 
 
 def _one_thread_each() -> None:
-    """Libraries start no threads of their own: workers are what runs at the same time."""
+    """Limit libraries to one thread, because the workers themselves run in parallel."""
     for name in ("torch", "cv2"):
         module = sys.modules.get(name)
         if module is not None:
@@ -94,7 +94,7 @@ def _one_thread_each() -> None:
 
 
 def _work(functions: SampleFunctions, begin: int, end: int, descriptors: list[int]) -> dict[str, Any]:
-    """The results of samples `begin` to `end` of a batch; arrays that its plan foresees are in its memory by then."""
+    """Compute samples `begin` to `end` of a batch; arrays that its plan foresees are written to its memory."""
     request = unpack(descriptors[0])
     plan: Plan | None = request["plan"]
     memory = map_segment(descriptors[1]) if plan is not None else None
@@ -115,7 +115,7 @@ def _work(functions: SampleFunctions, begin: int, end: int, descriptors: list[in
 
 
 def _sendable(error: BaseException | None) -> BaseException | None:
-    """An error, if another process can read it."""
+    """Return an error if another process can unpickle it, else None."""
     try:
         pickle.loads(pickle.dumps(error))  # our own
     except Exception:

@@ -1,4 +1,4 @@
-"""Worker processes for functions in Python: spawned, fed through memory without names, ended with the loader."""
+"""Worker processes for Python functions: spawned, fed through anonymous memory, and ended with the loader."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from penstock.functions.shared_memory import new_segment, pack, receive, send, u
 from penstock.functions.worker import REPLY, REQUEST, RemoteTraceback
 from penstock.transforms.functions import name_of
 
-MOST_WORKERS = 8  # that are chosen without being asked for
+MOST_WORKERS = 8  # limit of the default
 DIED = 541
-POLL_MILLISECONDS = 200  # how long a wait goes on before it looks whether the loader was closed by another thread
+POLL_MILLISECONDS = 200  # interval in which a wait checks whether another thread closed the loader
 GRACE_SECONDS = 2.0
 _START = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
@@ -39,27 +39,27 @@ _START = (
 
 @dataclass
 class Task:
-    """A batch that workers are at."""
+    """Batch that workers are processing."""
 
     number: int
     ids: npt.NDArray[np.int64]
     plan: Plan | None
     memory: Any
-    """Where the results go that the plan foresees."""
+    """Memory for the results that the plan foresees."""
     waiting: set[int]
-    """Where the parts begin that have not come back."""
+    """First samples of the parts that are not back yet."""
     num_bytes: int
     results: dict[int, Any] = field(default_factory=dict)
     seconds: float = 0.0
 
     @property
     def is_done(self) -> bool:
-        """Whether all of its parts are back."""
+        """True if all parts of the batch are back."""
         return not self.waiting
 
 
 class Workers:
-    """So many processes with the same functions. Batches are divided among them; results come in order."""
+    """Processes with the same functions. Batches are divided among them, and results are returned in order."""
 
     def __init__(self, functions: SampleFunctions, count: int, pickled: bytes) -> None:
         self.count = count
@@ -76,16 +76,16 @@ class Workers:
 
     @property
     def num_bytes(self) -> int:
-        """Of the memory that batches under way take, going there and coming back."""
+        """Bytes of memory for batches in flight, in both directions."""
         return sum(task.num_bytes for task in self._tasks.values())
 
     @property
     def pids(self) -> list[int]:
-        """Of the processes, once they are started."""
+        """Process ids, once the processes are started."""
         return [process.pid for process in self._processes]
 
     def start(self) -> None:
-        """Start the processes, unless they run."""
+        """Start the processes if they are not running."""
         if self._processes or self.closed:
             return
         setting = pack(
@@ -107,7 +107,7 @@ class Workers:
     def submit(
         self, fields: Mapping[str, Value], ids: npt.NDArray[np.int64], drawing: Drawing, *, planned: bool = True
     ) -> Task:
-        """Hand a batch to the workers and return at once. `planned` gives results a place, if they are as before."""
+        """Send a batch to the workers without waiting. `planned` reserves memory for results like the last ones."""
         self.start()
         self._number += 1
         count = len(ids)
@@ -132,7 +132,7 @@ class Workers:
         return task
 
     def wait(self, task: Task) -> Answer | None:
-        """The results of a batch, once all are there; None if the loader was closed meanwhile."""
+        """Wait for the results of a batch; None if the loader was closed meanwhile."""
         while not task.is_done:
             if self.closed:
                 return None
@@ -141,7 +141,7 @@ class Workers:
         return self._answer(task)
 
     def receive(self, milliseconds: int) -> None:
-        """Take what workers have sent, waiting so long for something at most."""
+        """Receive results from workers, waiting at most `milliseconds`."""
         poll = select.poll()
         numbers = {channel.fileno(): place for place, channel in enumerate(self._channels) if channel.fileno() >= 0}
         for descriptor in numbers:
@@ -152,11 +152,11 @@ class Workers:
             self._receive(numbers[descriptor])
 
     def drop(self, task: Task) -> None:
-        """Forget a batch: what comes of it is thrown away."""
+        """Forget a batch and discard its results."""
         self._tasks.pop(task.number, None)
 
     def close(self) -> None:
-        """End the processes, whatever they are at."""
+        """End the processes, even if they are busy."""
         self.closed = True
         self._tasks.clear()
         if self._end is not None:
@@ -202,7 +202,7 @@ class Workers:
         if not answer.failures and results:
             first = answer.samples[0]
             if plan is not None and all_settled:
-                # They lie side by side already: nothing is copied.
+                # They are contiguous already: nothing is copied.
                 planned = {path[0] for path in arrays}
                 others = Answer({place: _without(sample, planned) for place, sample in answer.samples.items()})
                 answer.fields = {name: with_arrays(first[name], arrays, (name,)) for name in planned}
@@ -224,8 +224,8 @@ class Workers:
         return PenstockError(
             f"worker process {process.pid} of the Python part died {how}",
             where=f"transform: {', '.join(self._functions.names)}",
-            fix="what it printed stands above; SIGKILL is mostly a lack of memory: fewer python_workers take less. "
-            "python_workers=0 runs the functions in this process, where a debugger sees them",
+            fix="see its output above; SIGKILL usually means too little memory: use fewer python_workers. "
+            "python_workers=0 runs the functions in this process, where a debugger can see them",
             code=DIED,
         )
 
@@ -243,7 +243,7 @@ class Workers:
 
 
 def pickled(functions: SampleFunctions, each: Sequence[object]) -> bytes:
-    """The functions as worker processes get them; ArgumentError naming the one that cannot be sent."""
+    """Pickle the functions for worker processes. Raise ArgumentError with the name of one that cannot be sent."""
     for function in each:
         try:
             pickle.dumps(function)
@@ -251,7 +251,7 @@ def pickled(functions: SampleFunctions, each: Sequence[object]) -> bytes:
             raise ArgumentError(
                 f"{name_of(function)} cannot be sent to a worker process: {error}",
                 where="transform",
-                fix="define it at the top of a module (no lambda, no function inside of another), or run it in this "
+                fix="define it at the top of a module (no lambda, no nested function), or run it in this "
                 "process: python_workers=0",
                 code=100,
             ) from error
@@ -263,7 +263,7 @@ def _without(sample: dict[str, Value], names: set[Any]) -> dict[str, Value]:
 
 
 def _parts(count: int, workers: int) -> list[tuple[int, int]]:
-    """The samples of a batch in as many parts of about one size as there are workers.
+    """Divide the samples of a batch into parts of about equal size, one per worker.
 
     >>> _parts(5, 2), _parts(1, 3)
     ([(0, 3), (3, 5)], [(0, 1)])
@@ -273,7 +273,7 @@ def _parts(count: int, workers: int) -> list[tuple[int, int]]:
 
 
 def _with_cause(error: FunctionError, cause: BaseException | None, text: str) -> FunctionError:
-    """The error as if it had been raised here: with what it came from, and where that was."""
+    """Attach the cause and the remote traceback to an error, as if it had been raised here."""
     remote = RemoteTraceback(text)
     if cause is not None:
         cause.__cause__ = remote
@@ -282,7 +282,7 @@ def _with_cause(error: FunctionError, cause: BaseException | None, text: str) ->
 
 
 def _main_setting() -> dict[str, Any]:
-    """What a fresh interpreter needs to import the program's main module."""
+    """Return what a new interpreter needs to import the program's main module."""
     from multiprocessing import spawn
 
     found = spawn.get_preparation_data("penstock")
@@ -295,7 +295,7 @@ def _main_setting() -> dict[str, Any]:
 
 def _spawn() -> tuple[subprocess.Popen[bytes], socket.socket]:
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    # Ctrl-C reaches the whole group: it is for the program to say what ends. A mask is inherited, and has no gap.
+    # Ctrl-C reaches the whole group, but the program decides what ends. The signal mask is inherited, without a gap.
     masked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         with theirs:
@@ -310,7 +310,7 @@ def _spawn() -> tuple[subprocess.Popen[bytes], socket.socket]:
 
 
 def _finish(owner: int, processes: list[subprocess.Popen[bytes]], channels: list[socket.socket]) -> None:
-    """End all processes; in a fork of the program, which does not own them, only forget them."""
+    """End all processes. In a fork of the program, which does not own them, only forget them."""
     for channel in channels:
         channel.close()
     if os.getpid() != owner:

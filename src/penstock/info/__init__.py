@@ -1,4 +1,4 @@
-"""What there is: this machine and its codecs, or what is inside an image or a dataset."""
+"""Descriptions of this installation, an image or a dataset, as `penstock info` prints them."""
 
 from penstock.info.dataset import DatasetSummary, SizeBin, describe_dataset
 from penstock.info.image import ImageSummary, describe_image

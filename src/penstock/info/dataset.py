@@ -1,4 +1,4 @@
-"""What is inside a dataset, told from its manifest and index; no image is read."""
+"""Summary of a dataset from its manifest and index; no image is read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from penstock.records import Dataset, Field, Manifest, open_dataset
 
 @dataclass(frozen=True, slots=True)
 class SizeBin:
-    """Images whose number of pixels lies in [`from_pixels`, `below_pixels`)."""
+    """Number of images with [`from_pixels`, `below_pixels`) pixels."""
 
     from_pixels: int
     below_pixels: int
@@ -22,30 +22,30 @@ class SizeBin:
 
 @dataclass(frozen=True, slots=True)
 class DatasetSummary:
-    """A dataset in figures."""
+    """Figures about a dataset: samples, bytes and sizes."""
 
     path: str
     manifest: Manifest
     fingerprint: str
     num_bytes: int
-    """Of all files but the manifest."""
+    """Bytes of all files except the manifest."""
     width: tuple[int, int, int]
-    """Smallest, median, largest."""
+    """Smallest, median and largest width."""
     height: tuple[int, int, int]
     length: tuple[int, int, int]
-    """Bytes of an image."""
+    """Smallest, median and largest number of bytes of an image."""
     sizes: tuple[SizeBin, ...]
     labels: Mapping[str, int] | None
-    """Samples of each class, by its name."""
+    """Number of samples per class, by name."""
 
     @property
     def fields(self) -> tuple[Field, ...]:
-        """Fields of a sample."""
+        """Fields of each sample."""
         return self.manifest.fields
 
 
 def describe_dataset(path: str | os.PathLike[str]) -> DatasetSummary:
-    """Open a dataset and sum it up."""
+    """Open a dataset and summarize it."""
     dataset = open_dataset(path)
     manifest, found = dataset.manifest, dataset.locations()
     pixels = found.width.astype(np.int64) * found.height
@@ -67,7 +67,7 @@ def _spread(values: np.ndarray[tuple[int, ...], np.dtype[np.integer]]) -> tuple[
 
 
 def _histogram(pixels: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> tuple[SizeBin, ...]:
-    """Images by their number of pixels, in powers of two."""
+    """Count images by their number of pixels, in powers of two."""
     powers = np.floor(np.log2(np.maximum(pixels, 1))).astype(int)
     counts = np.bincount(powers)
     return tuple(SizeBin(2**power, 2 ** (power + 1), int(counts[power])) for power in np.flatnonzero(counts).tolist())

@@ -1,4 +1,4 @@
-"""What an image file says about itself, found without decoding it."""
+"""Summary of an image file from its header."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from penstock.storage import read_input
 
 @dataclass(frozen=True, slots=True)
 class ImageSummary:
-    """An image file: its header, its size, and what it saves against plain pixels."""
+    """Header, size and compression ratio of an image file."""
 
     path: str
     image: ImageInfo
@@ -28,7 +28,7 @@ class ImageSummary:
 
 
 def describe_image(path: str | os.PathLike[str]) -> ImageSummary:
-    """Read the header of an image file; content decides what it is."""
+    """Read the header of an image file; its codec is detected from its content."""
     name = os.fsdecode(path)
     data = read_input(name)
     try:

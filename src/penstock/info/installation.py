@@ -1,4 +1,4 @@
-"""An installation on a machine: versions, processor, memory, codecs and plug-ins."""
+"""Summary of an installation: versions, processor, memory, codecs and plug-ins."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ from penstock.version import __version__
 
 @dataclass(frozen=True, slots=True)
 class CodecSummary:
-    """A codec as a user sees it."""
+    """Facts about a codec that a user needs."""
 
     name: str
     extensions: tuple[str, ...]
     can_encode: bool
     lossless: bool
-    """Of the format written as the bare name."""
+    """True if the format without parameters is lossless."""
     parameters: tuple[str, ...]
-    """What may follow the name: words, and keys as `q=…`."""
+    """Parameters that may follow the name: words, and keys such as `q=…`."""
     built_in: bool
 
 
 @dataclass(frozen=True, slots=True)
 class PlugIn:
-    """An entry point of an installed package."""
+    """Entry point of an installed package."""
 
     name: str
     package: str
     target: str
     status: str
-    """"in use", or why it is not."""
+    """Status of the plug-in: "in use", or the reason why it is not."""
 
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """What `penstock info` prints."""
+    """Facts that `penstock info` prints."""
 
     version: str
     python: str
@@ -54,7 +54,7 @@ class Environment:
 
 
 def environment() -> Environment:
-    """Look at this installation and this machine."""
+    """Describe this installation and this machine."""
     libraries = dict(_native.library_versions())
     return Environment(
         version=__version__,
@@ -92,7 +92,7 @@ def _plug_ins() -> list[PlugIn]:
 def _status_of(point: EntryPoint) -> str:
     try:
         codec = point.load()
-    except Exception as error:  # whatever a third party's module raises
+    except Exception as error:  # a module of a third party may raise anything
         return f"not loaded: {type(error).__name__}: {error}"
     if not isinstance(codec, Codec):
         return f"not used: {point.value} is no codec"

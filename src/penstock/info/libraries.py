@@ -1,4 +1,4 @@
-"""Versions of libraries with known holes: what `penstock info` warns of. SECURITY.md lists the least versions."""
+"""Library versions with known vulnerabilities, for warnings of `penstock info`. SECURITY.md lists minimum versions."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import re
 from collections.abc import Mapping
 
 WEBP_REPAIRED = (1, 3, 2)
-"""The first version without CVE-2023-4863: a crafted lossless WebP writes past a table."""
+"""First version without CVE-2023-4863, by which a crafted lossless WebP writes past a table."""
 WEBP_PACKAGES = ("1.2.4-0.2+deb12u1", "1.2.2-2ubuntu0.22.04.2", "1.2.4-0.1ubuntu0.23.04.2", "1.2.4-0.3ubuntu1")
-"""Packages of older versions in which the distribution repaired it."""
+"""Packages of older versions in which the distribution fixed it."""
 JPEG_REPAIRED = (2, 1, 3)
-"""The first version that crops rows and upsamples them plainly without writing past them."""
+"""First version that crops rows with fast upsampling without writing past their end."""
 
 
 def warnings_of(versions: Mapping[str, str], webp_package: str) -> tuple[str, ...]:
-    """Say which of these libraries should be updated; `webp_package` is the Debian version that was built with.
+    """List the libraries that should be updated; `webp_package` is the Debian version at build time.
 
     >>> warnings_of({"libjpeg-turbo": "2.1.5", "libwebp": "1.2.4"}, "1.2.4-0.2+deb12u1")
     ()
@@ -36,7 +36,7 @@ def warnings_of(versions: Mapping[str, str], webp_package: str) -> tuple[str, ..
 
 
 def _is_repaired(package: str) -> bool:
-    """Whether it is one of those packages, or a later update in the same release of its distribution."""
+    """Return whether a package has the fix: one of the listed versions, or a later update in the same release."""
     for repaired in WEBP_PACKAGES:
         same = re.split(r"\d+$", repaired)[0]
         if package.startswith(same) and _numbers(package[len(same) :])[:1] >= _numbers(repaired[len(same) :]):

@@ -1,1 +1,1 @@
-"""Decoders that run on an accelerator: Weir and L3, straight from the bytes of the files, in Triton."""
+"""Triton decoders for Weir and L3 that run on an accelerator, directly from the bytes of the files."""

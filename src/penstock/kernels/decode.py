@@ -1,4 +1,4 @@
-"""Decodes batches of Weir and L3 files on a device."""
+"""Decoding of batches of Weir and L3 files on a device."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MAX_POSITION = 2**31 - 1
 
 
 def can_decode(data: Buffer, info: ImageInfo) -> bool:
-    """Whether this file can be decoded on a device."""
+    """Return whether this file can be decoded on a device."""
     samples = info.width * info.height * info.channels
     return info.codec in ("weir", "l3") and len(data) <= MAX_POSITION and samples <= MAX_POSITION
 
@@ -31,10 +31,10 @@ def decode_into(
     *,
     verify: bool = True,
 ) -> list[Damage]:
-    """Decode each record into its image (of a `Canvas`, on the device) and say which records are damaged.
+    """Decode each record into its image (of a `Canvas`, on the device), and return the damaged records.
 
-    `infos` are what `penstock.inspect` says of the records. Waits for the device: only then is damage known. The
-    image of a damaged record has some pixels or other.
+    `infos` come from `penstock.inspect`. The function waits for the device, because damage is known only then. The
+    image of a damaged record has arbitrary pixels.
     """
     kinds: defaultdict[tuple[Kind, torch.dtype], list[Record]] = defaultdict(list)
     for index, (image, data, info) in enumerate(zip(images, records, infos, strict=True)):

@@ -1,4 +1,4 @@
-"""One launch for all records of a kind. A kind is what a kernel is compiled for."""
+"""Launches of kernels: one for all records of a kind. A kernel is compiled per kind."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from penstock.types import Buffer
 OPTIONS = {"num_warps": 1, "maxnreg": 160, "enable_fp_fusion": False}
 
 Damage = tuple[int, CodecError]
-"""Index of a record and what is wrong with it."""
+"""Index of a record, and its error."""
 
 
 class Kind(Protocol):
-    """What a kernel is compiled for; equal kinds share a launch."""
+    """Parameters that a kernel is compiled for. Equal kinds share a launch."""
 
     def launch(self, records: Sequence[Record], output: Output, *, verify: bool) -> list[Damage]:
-        """Decode records of this kind, wait, and say which are damaged: at most one entry for each."""
+        """Decode records of this kind, wait, and return the damaged ones, with at most one entry each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class WeirKind:
     bits: int
 
     def constants(self, output: Output, *, verify: bool) -> dict[str, object]:
-        """Compile-time arguments and options of `weir_tiles`."""
+        """Return compile-time arguments and options of `weir_tiles`."""
         return {
             "DENSE": self.dense,
             "CHANNELS": self.channels,
@@ -56,7 +56,7 @@ class WeirKind:
         }
 
     def launch(self, records: Sequence[Record], output: Output, *, verify: bool) -> list[Damage]:
-        """Decode records of this kind, wait, and say which are damaged: at most one entry for each."""
+        """Decode records of this kind, wait, and return the damaged ones, with at most one entry each."""
         damages = _damaged_tables(records) if verify else []
         device = records[0].image.device
         tiles = [_count(record.info, TILE.value) for record in records]
@@ -78,7 +78,7 @@ class L3Kind:
     lanes: int
 
     def constants(self, output: Output, *, verify: bool) -> dict[str, object]:
-        """Compile-time arguments and options of `l3_cells`."""
+        """Return compile-time arguments and options of `l3_cells`."""
         return {
             "CHANNELS": self.channels,
             "LANES": self.lanes,
@@ -88,7 +88,7 @@ class L3Kind:
         }
 
     def launch(self, records: Sequence[Record], output: Output, *, verify: bool) -> list[Damage]:
-        """Decode records of this kind, wait, and say which are damaged: at most one entry for each."""
+        """Decode records of this kind, wait, and return the damaged ones, with at most one entry each."""
         device = records[0].image.device
         cells = [self.channels * _count(record.info, l3_patch(record.data)) for record in records]
         batch = upload(records, [count + 1 for count in cells], output.layout, device)
@@ -107,14 +107,14 @@ class L3Kind:
 
 
 def kind_of(data: Buffer, info: ImageInfo) -> Kind:
-    """The launch that a file belongs to."""
+    """Return the kind of a file, which selects its launch."""
     if info.codec == "weir":
         return WeirKind(info.variant == "dense", info.channels, info.depth)
     return L3Kind(info.channels, triton.next_power_of_2(l3_patch(data)))
 
 
 def l3_patch(data: Buffer) -> int:
-    """Patch side of an L3 file, whose header has been checked."""
+    """Return the patch side of an L3 file whose header has been checked."""
     return data[12] or data[14]
 
 
@@ -123,7 +123,7 @@ def _count(info: ImageInfo, side: int) -> int:
 
 
 def _damaged_tables(records: Sequence[Record]) -> list[Damage]:
-    """Weir files whose offsets, checksums or metadata do not match their checksum: a few bytes a tile, read here."""
+    """List Weir files whose tables (a few bytes per tile) do not match their checksum."""
     damages = []
     for record in records:
         try:
@@ -134,13 +134,13 @@ def _damaged_tables(records: Sequence[Record]) -> list[Damage]:
 
 
 def _storage(records: Sequence[Record]) -> torch.Tensor:
-    """The memory that all images of a launch lie in; their rows of the table have offsets into it."""
+    """Return the memory of all images of a launch; their rows of the table have offsets into it."""
     image = records[0].image
     return torch.empty(0, dtype=image.dtype, device=image.device).set_(image.untyped_storage())
 
 
 def _faults(records: Sequence[Record], batch: Upload) -> list[tuple[Record, int, int]]:
-    """Damaged records with their first faulty unit and its status."""
+    """List damaged records with their first faulty unit and its status."""
     if not bool(batch.status.any()):
         return []
     faults = []

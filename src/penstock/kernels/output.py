@@ -1,4 +1,4 @@
-"""What decoded pixels become: order of axes, type, normalisation; and the memory that takes them."""
+"""Layout, type and normalisation of decoded pixels, and the memory for them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FLOATS = (torch.float16, torch.bfloat16, torch.float32)
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """How a batch is wanted. `dtype` None keeps samples as stored; a float type normalises them.
+    """Requested form of a batch. `dtype` None keeps samples as stored; a float type normalises them.
 
     Normalised means (sample / largest sample - mean) / std, computed in float32 as sample * scale + bias.
     """
@@ -44,21 +44,21 @@ class Output:
 
     @property
     def normalises(self) -> bool:
-        """Whether samples become floats."""
+        """True if samples become floats."""
         return self.dtype is not None
 
     def dtype_of(self, info: ImageInfo) -> torch.dtype:
-        """Type of an image's samples in the output."""
+        """Return the type of an image's samples in the output."""
         return self.dtype or (torch.uint16 if info.dtype == "uint16" else torch.uint8)
 
     def shape_of(self, info: ImageInfo) -> tuple[int, int, int]:
-        """Shape of an image in the output; one channel has an axis too."""
+        """Return the shape of an image in the output; one channel also has an axis."""
         if self.layout == "NCHW":
             return info.channels, info.height, info.width
         return info.height, info.width, info.channels
 
     def affine(self, info: ImageInfo) -> tuple[torch.Tensor, torch.Tensor]:
-        """Scale and bias of each channel, float32."""
+        """Return scale and bias of each channel as float32."""
         for name, values in (("mean", self.mean), ("std", self.std)):
             if len(values) not in (1, info.channels):
                 raise ArgumentError(
@@ -74,7 +74,7 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Canvas:
-    """Uninitialised memory for a batch: one tensor if all images are alike, else one for each image.
+    """Uninitialised memory for a batch: one tensor if all images are alike, else one per image.
 
     Images of one type share a storage, so that one launch reaches all of them.
     """
@@ -84,12 +84,12 @@ class Canvas:
 
     @classmethod
     def allocate(cls, infos: Sequence[ImageInfo], output: Output, device: torch.device) -> Canvas:
-        """Memory for these images."""
+        """Allocate memory for these images."""
         return cls.of([(output.shape_of(info), output.dtype_of(info)) for info in infos], device)
 
     @classmethod
     def of(cls, places: Sequence[tuple[tuple[int, int, int], torch.dtype]], device: torch.device) -> Canvas:
-        """Memory for images of these shapes and types."""
+        """Allocate memory for images of these shapes and types."""
         if len(set(places)) == 1:
             shape, dtype = places[0]
             batch = torch.empty((len(places), *shape), dtype=dtype, device=device)
@@ -107,5 +107,5 @@ class Canvas:
 
     @property
     def result(self) -> torch.Tensor | list[torch.Tensor]:
-        """What a caller gets."""
+        """Batch as one tensor, or a list of images."""
         return self.images if self.batch is None else self.batch

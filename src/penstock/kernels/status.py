@@ -1,4 +1,4 @@
-"""From the status of a tile or cell to an error that names it."""
+"""Conversion of the status of a tile or cell to an error that names it."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ L3_FAULTS = {
 
 
 def weir_error(info: ImageInfo, tile: int, status: int) -> CodecError:
-    """The error of a tile."""
+    """Make the error of a tile."""
     across = -(-info.width // weir.TILE.value)
     return _error(f"tile {tile} (row {tile // across}, column {tile % across})", status, WEIR_FAULTS)
 
 
 def l3_error(info: ImageInfo, patch: int, cell: int, status: int) -> CodecError:
-    """The error of a cell, or of the tables if there is no such cell."""
+    """Make the error of a cell, or of the tables if there is no such cell."""
     across = -(-info.width // patch)
     num_patches = across * -(-info.height // patch)
     index = cell % num_patches

@@ -1,4 +1,4 @@
-"""The table that tells a launch about its records; its columns are the constants of `device/parts.py`."""
+"""Table that describes the records of a launch. Its columns are the constants of `device/parts.py`."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ UNIT_ALIGNMENT = 16
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One file and where its pixels go."""
+    """File with the place of its pixels."""
 
     index: int
     data: Buffer
     info: ImageInfo
     image: torch.Tensor
-    """Of the canvas: its storage is the launch's output."""
+    """Image of the canvas, whose storage is the output of the launch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,19 +32,19 @@ class Upload:
 
     data: torch.Tensor
     rows: torch.Tensor
-    """int64, a row for each record."""
+    """Table as int64, one row per record."""
     status: torch.Tensor
-    """A byte for each unit (tile or cell) of each record; 0 is good."""
+    """Status byte of each unit (tile or cell) of each record; 0 means success."""
     num_units: list[int]
 
     @property
     def max_units(self) -> int:
-        """Of any record: how wide the launch must be."""
+        """Largest number of units of any record, which is the width of the launch."""
         return max(self.num_units)
 
 
 def upload(records: Sequence[Record], num_units: Sequence[int], layout: Layout, device: torch.device) -> Upload:
-    """Bytes and table of a launch, copied in one go each. `num_units` counts what each record reports on."""
+    """Copy the bytes and the table of a launch, one copy each. `num_units` counts the units of each record."""
     begins = np.cumsum([0, *(_aligned(len(record.data)) for record in records)])
     host = torch.empty(int(begins[-1]), dtype=torch.uint8, pin_memory=device.type == "cuda")
     view = host.numpy()

@@ -1,7 +1,7 @@
-"""Transforms on a device: what the native core would make of decoded images, to the bit.
+"""Transforms on a device, with results equal to the native core's, bit for bit.
 
-The native core draws and computes the weights, the device does the arithmetic: one launch along x and one along y for
-each pass of all images of a kind.
+The native core makes the random choices and computes the weights. The device does the arithmetic, with one launch
+along x and one along y for each pass of all images of a kind.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ TOP, LEFT, INPUT_HEIGHT, HEIGHT, WIDTH = 0, 1, 2, 4, 5  # columns; the last two 
 
 Place = tuple[tuple[int, int, int], torch.dtype]
 Tables = tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[Any]]
-"""Of a pass: a row for each image, first taps, weights."""
+"""Tables of a pass: one row per image, first taps, weights."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """Images that share launches."""
+    """Properties of images that share launches."""
 
     source: torch.dtype
     channels: int
-    """Of the result."""
+    """Channels of the result."""
     greys: bool
-    """Whether colours become grey before anything else."""
+    """True if colours are converted to grey first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Drawn:
     members: list[int]
     """Positions of the images in the batch."""
     wide: bool
-    """Whether sums are of 16-bit samples."""
+    """True if samples have 16 bits."""
     passes: list[Tables]
 
     @property
@@ -60,7 +60,7 @@ class Drawn:
 
 
 class Transformer:
-    """A chain of transforms, with the channels and the layout that a loader gives."""
+    """Chain of transforms with the channels and the layout of a loader."""
 
     def __init__(self, program: _native.TransformProgram, channels: str, layout: Layout, device: torch.device) -> None:
         self._program = program
@@ -70,7 +70,7 @@ class Transformer:
         self._values: dict[bool, torch.Tensor] = {}
 
     def draw(self, images: Sequence[torch.Tensor], ids: npt.NDArray[np.uint64], seed: int, epoch: int) -> list[Drawn]:
-        """What will become of images (height, width, channels; those of one type in one storage) of samples `ids`."""
+        """Make the random choices for images (H×W×C; those of one type in one storage) of samples `ids`."""
         kinds: defaultdict[Kind, list[int]] = defaultdict(list)
         for index, image in enumerate(images):
             channels = image.shape[2]
@@ -89,7 +89,7 @@ class Transformer:
         return found
 
     def places(self, drawn: Sequence[Drawn]) -> dict[int, Place]:
-        """Shape and type of each image's result."""
+        """Return shape and type of each image's result."""
         found: dict[int, Place] = {}
         for group in drawn:
             dtype = TYPES[self._program.output_type or ("uint16" if group.wide else "uint8")]
@@ -111,7 +111,7 @@ class Transformer:
             self._pass(group, group.passes[-1], sources, last, self._layout, is_first=is_first)
 
     def _new_images(self, group: Drawn, tables: Tables) -> list[torch.Tensor]:
-        """Memory between two passes."""
+        """Allocate memory between two passes."""
         dtype = torch.uint16 if group.wide else torch.uint8
         sizes = [(int(height), int(width), group.kind.channels) for height, width in tables[0][:, [HEIGHT, WIDTH]]]
         return Canvas.of([(size, dtype) for size in sizes], self._device).images
@@ -126,7 +126,7 @@ class Transformer:
         *,
         is_first: bool,
     ) -> None:
-        """One pass over images of a kind: two launches."""
+        """Run one pass over images of a kind, with two launches."""
         channels = group.kind.channels
         rows, between_samples = addressed(tables[0], sources, results, layout, channels)
         images, first, weights = (torch.from_numpy(array).to(self._device) for array in (rows, *tables[1:]))
@@ -145,13 +145,13 @@ class Transformer:
         )  # fmt: skip
 
     def _shift(self, source: torch.dtype, result: torch.dtype) -> int:
-        """Bits that integers move by to keep their share of the range."""
+        """Return the bits that integers are shifted by to keep their share of the range."""
         if not self._program.is_scaled or source == result or result.is_floating_point:
             return 0
         return 8 if result == torch.uint16 else -8
 
     def _values_of(self, group: Drawn) -> torch.Tensor:
-        """The float of every sample; made once, a megabyte for 16-bit ones."""
+        """Return the float of every sample value; computed once, and a megabyte for 16-bit samples."""
         if group.wide not in self._values:
             values = torch.from_numpy(self._program.values(2 if group.wide else 1))
             self._values[group.wide] = values.to(self._device)
@@ -165,7 +165,7 @@ def addressed(
     layout: Layout,
     channels: int,
 ) -> tuple[npt.NDArray[np.int64], int]:
-    """The rows of a pass with where its pixels are, and how many samples lie between its two launches."""
+    """Add pixel addresses to the rows of a pass, and count the samples between its two launches."""
     table = np.empty((len(rows), COLUMNS.value), np.int64)
     table[:, : rows.shape[1]] = rows
     between = 0
@@ -180,7 +180,7 @@ def addressed(
 
 
 def storage_of(image: torch.Tensor) -> torch.Tensor:
-    """The memory that all images of a launch lie in."""
+    """Return the memory of all images of a launch."""
     return torch.empty(0, dtype=image.dtype, device=image.device).set_(image.untyped_storage())
 
 

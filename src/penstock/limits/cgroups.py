@@ -1,7 +1,7 @@
-"""Control groups of both versions: makes a group below our own with limits, and removes it.
+"""Control groups of both versions: creates a group with limits below the current one, and removes it.
 
-A group is a folder of the kernel's. Whatever cannot be made (no permission, no controller, a container) is not an
-error here: the caller falls back and says so.
+A group is a folder of the kernel. If it cannot be made (no permission, no controller, a container), this is not an
+error: the caller falls back and says so.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ REMOVE_SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """One folder of one hierarchy, with what it limits."""
+    """Folder of one hierarchy, with the limits that it enforces."""
 
     folder: Path
     version: str
     limits: frozenset[str]
-    """Of `memory`, `disk`, `cores`."""
+    """Limits that the group enforces: some of `memory`, `disk`, `cores`."""
 
     @property
     def members(self) -> Path:
-        """The file that takes the number of a process which joins."""
+        """File that takes the id of a process that joins."""
         return self.folder / "cgroup.procs"
 
     def remove(self) -> None:
-        """Kill the processes that are left in the group, and remove it; warn if that takes more than ten seconds."""
+        """Kill the remaining processes of the group and remove it. Warn if that takes more than ten seconds."""
         end = time.monotonic() + REMOVE_SECONDS
         while True:
             try:
@@ -49,7 +49,7 @@ class Group:
                     warnings.warn(text, RuntimeWarning, stacklevel=2)
                     return
                 self._kill_members()
-                time.sleep(0.02)  # the kernel needs a moment to see that they are gone
+                time.sleep(0.02)  # the kernel needs a moment to remove them
             else:
                 return
 
@@ -57,14 +57,14 @@ class Group:
         with suppress(OSError):
             for number in map(int, self.members.read_text().split()):
                 with suppress(ProcessLookupError):
-                    if number > 0:  # 0 stands for a process that this container cannot see, and for kill() for us
+                    if number > 0:  # 0 means a process that this container cannot see; kill(0) would hit our own group
                         os.kill(number, signal.SIGKILL)
 
 
 def make_groups(name: str, limits: Limits, device: str | None) -> list[Group]:
-    """Groups called `name` that hold as many of the limits as is permitted.
+    """Make groups called `name` that enforce as many of the limits as permitted.
 
-    `device` is the disk as `major:minor`, None if it is not known.
+    `device` is the disk as `major:minor`, or None if it is unknown.
     """
     groups: list[Group] = []
     for controller, version, parent in _hierarchies():
@@ -78,7 +78,7 @@ def make_groups(name: str, limits: Limits, device: str | None) -> list[Group]:
 
 
 def _hierarchies() -> Iterator[tuple[str, str, Path]]:
-    """(controller, version, our own group's folder) for every hierarchy that is mounted; `` stands for version 2."""
+    """Yield (controller, version, folder of our group) for every mounted hierarchy; "" stands for version 2."""
     for line in Path("/proc/self/cgroup").read_text().splitlines():
         number, controllers, path = line.split(":", 2)
         own = PurePosixPath(path).relative_to("/")
@@ -95,7 +95,7 @@ def _hierarchies() -> Iterator[tuple[str, str, Path]]:
 
 
 def _settings(controller: str, limits: Limits, device: str | None) -> dict[str, list[tuple[str, str]]]:
-    """What to write into which file, by kind of limit."""
+    """Return the lines to write into each file, by kind of limit."""
     makers = {"memory": _memory_v1, "blkio": _disk_v1, "cpuset": _cores_v1}
     if controller in makers:
         made = makers[controller](limits, device)
@@ -145,7 +145,7 @@ def _version_2(limits: Limits, device: str | None) -> dict[str, list[tuple[str, 
 
 
 def chosen_cores(limits: Limits) -> list[int] | None:
-    """The cores of a limited run: the first of those that we may use."""
+    """Return the cores of a limited run: the first of those that this process may use."""
     if limits.cores is None:
         return None
     return sorted(os.sched_getaffinity(0))[: limits.cores]
@@ -159,7 +159,7 @@ def _memory_nodes() -> str:
 
 
 def _make(folder: Path, version: str, settings: dict[str, list[tuple[str, str]]]) -> Group | None:
-    """The group with those of the limits that the kernel took, None if it took none."""
+    """Make a group with the limits that the kernel accepts; None if it accepts none."""
     try:
         folder.mkdir()
     except OSError:

@@ -1,6 +1,8 @@
-"""python -m penstock.limits.join [--cores LIST] [GROUP…] -- COMMAND…: joins control groups, then becomes the command.
+"""Joins control groups, then runs a command in place of itself.
 
-A process of its own, because a group counts only the memory that is touched after joining.
+python -m penstock.limits.join [--cores LIST] [GROUP…] -- COMMAND…
+
+This is a separate process, because a group counts only the memory that is touched after joining.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from pathlib import Path
 
 
 def main(arguments: list[str]) -> int:
-    """Join and execute; 127 if there is no such command, as a shell says it."""
+    """Join the groups and execute the command; return 127 if it does not exist, like a shell."""
     end = arguments.index("--")
     options, command = arguments[:end], arguments[end + 1 :]
     for option in options:

@@ -1,4 +1,4 @@
-"""What is limited, and how it is written: `disk=200MB/s,memory=1GiB,cores=2`."""
+"""Limits and their text: `disk=200MB/s,memory=1GiB,cores=2`."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from penstock.units import bytes_text, parse_bytes, parse_rate
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits of a run; None leaves a resource as it is."""
+    """Limits of a run; None leaves a resource unlimited."""
 
     memory_bytes: int | None = None
-    """Of all processes of the run together, page cache included."""
+    """Memory of all processes of the run together, including the page cache."""
     disk_bytes_per_second: float | None = None
-    """What is read from the disk, not what the page cache serves."""
+    """Bytes per second that are read from the disk; reads from the page cache do not count."""
     disk_reads_per_second: float | None = None
-    """Requests: a disk that hates seeking serves about a hundred."""
+    """Requests per second. A hard disk with random reads serves about a hundred."""
     cores: int | None = None
 
     def __post_init__(self) -> None:
         for name in ("memory_bytes", "disk_bytes_per_second", "disk_reads_per_second", "cores"):
             value = getattr(self, name)
             if value is not None and value <= 0:
-                raise ArgumentError(f"{name} is {value}, which nothing can run under", where=name, fix="give more")
+                raise ArgumentError(f"{name} is {value}, too little to run anything", where=name, fix="give more")
 
     def __str__(self) -> str:
-        """As `parse_limits` reads it; `none` without limits."""
+        """Format the limits as `parse_limits` reads them; `none` without limits."""
         parts = []
         if self.disk_bytes_per_second is not None:
             parts.append(f"disk={self.disk_bytes_per_second / 1e6:g}MB/s")
@@ -44,7 +44,7 @@ NO_LIMITS = Limits()
 
 
 def parse_limits(text: str) -> Limits:
-    """Read limits as `--emulate` takes them.
+    """Parse limits as `--emulate` takes them.
 
     >>> parse_limits("disk=200MB/s,memory=1GiB,cores=2")
     Limits(memory_bytes=1073741824, disk_bytes_per_second=200000000.0, disk_reads_per_second=None, cores=2)

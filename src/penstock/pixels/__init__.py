@@ -1,4 +1,4 @@
-"""Operations on pixels that are no codec's business."""
+"""Operations on decoded pixels that belong to no codec."""
 
 from penstock.pixels.quality import ms_ssim, psnr
 

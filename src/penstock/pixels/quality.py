@@ -1,4 +1,4 @@
-"""How far two images are apart. The definitions are in native/pixels/quality.h."""
+"""Measures of the difference between two images. native/pixels/quality.h has the definitions."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from penstock.types import Pixels
 
 
 def psnr(a: Pixels, b: Pixels, *, max_value: float = 0) -> float:
-    """Peak signal-to-noise ratio in dB over all samples; infinite for equal images.
+    """Compute the peak signal-to-noise ratio in dB over all values; infinite for equal images.
 
-    `max_value` is the largest sample there can be; 0 means that of the type. 12-bit values in 16 bits want 4095.
+    `max_value` is the largest possible value; 0 means that of the type. For 12-bit values in 16 bits, pass 4095.
 
     >>> import numpy
     >>> round(psnr(numpy.full((4, 4), 10, numpy.uint8), numpy.full((4, 4), 11, numpy.uint8)), 2)
@@ -19,10 +19,10 @@ def psnr(a: Pixels, b: Pixels, *, max_value: float = 0) -> float:
 
 
 def ms_ssim(a: Pixels, b: Pixels, *, max_value: float = 0) -> float:
-    """Multi-scale structural similarity (Wang, Simoncelli, Bovik 2003), the mean over channels; 1 for equal images.
+    """Compute the multi-scale structural similarity (Wang, Simoncelli, Bovik 2003); 1 for equal images.
 
-    Five scales; images below 176 pixels get fewer, so compare figures only between images of like size.
-    `max_value` as in `psnr`.
+    The result is the mean over channels. It uses five scales, and fewer for images below 176 pixels, so compare values
+    only between images of similar size. `max_value` is the same as in `psnr`.
 
     >>> import numpy
     >>> grey = numpy.full((16, 16), 10, numpy.uint8)

@@ -1,9 +1,9 @@
-"""The folder that a dataset is written to.
+"""Folder of a synthetic dataset.
 
-OUT/class003/000013.png                              as torchvision's ImageFolder wants it
+OUT/class003/000013.png                              for torchvision's ImageFolder
 OUT/images/class003/000013.png, OUT/masks/class003/000013.png     with masks, which are always PNG
 
-The number is the image's index in the whole set. Nothing else is written.
+The number is the index of the image in the whole set. No other files are written.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from penstock.errors import StorageError
 from penstock.storage import make_folders
 
 CLASS_NAME = re.compile(r"class\d{3,}")
-# A hidden file is what a killed run leaves behind of an image it was about to publish.
+# A killed run leaves a hidden file of the image that it was about to publish.
 FILE_NAME = re.compile(r"\d{6,}\.\w+|\.penstock-\d+-\d+\.part")
 PARTS = ("images", "masks")
 
 
 @contextmanager
 def new_folders(root: Path, *, classes: int, masks: bool, force: bool) -> Iterator[tuple[Path, Path | None]]:
-    """Folders for images and for masks, with their class folders inside.
+    """Create folders for images and masks, with their class folders.
 
-    They are removed again if the block fails or is interrupted: half a dataset must not look like a whole one.
+    They are removed if the block fails or is interrupted, so that a partial dataset never looks complete.
     """
     existed = root.is_dir()
     _make_room(root, force=force)
@@ -80,7 +80,7 @@ def _entries(root: Path) -> list[Path]:
 
 
 def _foreign(entry: Path) -> Path | None:
-    """The first thing at or below an entry of the root that synth does not write; None if there is none."""
+    """Find the first entry at or below a path that synth did not write; None if there is no such entry."""
     if entry.is_symlink() or not entry.is_dir():
         return entry
     if entry.name in PARTS:

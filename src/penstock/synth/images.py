@@ -1,4 +1,4 @@
-"""Single images of procedural scenes, in memory."""
+"""Single procedural images, rendered in memory."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from penstock.synth.scenes import Scenes
 from penstock.types import Pixels
 
 KINDS = ("sky", "ground", "block", "tree", "stone", "object")
-"""What the values 0 to 5 of a mask mean."""
+"""Names of the values 0 to 5 of a mask."""
 
 
 def label_of(index: int, scenes: Scenes | None = None) -> int:
-    """The class of image `index`.
+    """Return the class of image `index`.
 
     >>> [label_of(index, Scenes(classes=3)) for index in range(5)]
     [0, 1, 2, 0, 1]
@@ -21,7 +21,7 @@ def label_of(index: int, scenes: Scenes | None = None) -> int:
 
 
 def render(index: int, scenes: Scenes | None = None) -> Pixels:
-    """Image `index`: H×W×3 of uint8, or H×W of uint16 if the scenes have 16 bits.
+    """Render image `index` as H×W×3 uint8, or as H×W uint16 if the scenes have 16 bits.
 
     >>> render(0, Scenes(width=64, height=32)).shape
     (32, 64, 3)
@@ -30,7 +30,7 @@ def render(index: int, scenes: Scenes | None = None) -> Pixels:
 
 
 def render_mask(index: int, scenes: Scenes | None = None) -> Pixels:
-    """What each pixel of image `index` shows, as an index into `KINDS`: H×W of uint8."""
+    """Render the mask of image `index`: what each pixel shows, as an index into `KINDS`, H×W uint8."""
     return _native.synth_render_mask((scenes or Scenes()).native(), _checked(index))
 
 

@@ -1,4 +1,4 @@
-"""Which images are meant: the size, the classes and where the label sits."""
+"""Parameters of procedural images: the size, the classes and where the label is visible."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MAX_CLASSES = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Scenes:
-    """Image i of these scenes is a function of these fields and i: the same on every machine.
+    """Parameters of a set of images. Image i depends only on these fields and i, on every machine.
 
     Classes look the same under every seed, so two seeds give a training and a validation set.
     """
@@ -24,14 +24,16 @@ class Scenes:
     width: int = 512
     height: int = 256
     classes: int = 10
-    """Images take turns: image i is of class i modulo this."""
+    """Number of classes. Image i has class i modulo this number."""
     seed: int = 0
     variant: str = "mixed"
-    """Where the label sits. "coarse": in layout, colours and silhouettes, which survive strong compression.
-    "texture": in a pattern of 3 to 5 pixels, which does not. "mixed": classes 2n and 2n + 1 share their structure and
-    differ in texture."""
+    """Part of the image that shows the label.
+
+    "coarse": layout, colours and silhouettes, which survive strong compression. "texture": a pattern of 3 to 5 pixels,
+    which does not. "mixed": classes 2n and 2n + 1 have the same structure and differ in texture.
+    """
     bits: int = 8
-    """8: RGB. 16: grey, linear, with the values (0 to 4095) and the noise of a 12-bit sensor."""
+    """Bits per value. 8: RGB. 16: grey, linear, with the values (0 to 4095) and the noise of a 12-bit sensor."""
 
     def __post_init__(self) -> None:
         _check_range("width", self.width, 1, MAX_SIDE)
@@ -51,11 +53,11 @@ class Scenes:
 
     @property
     def channels(self) -> int:
-        """3 for 8 bits, 1 for 16."""
+        """Number of channels: 3 for 8 bits, 1 for 16."""
         return 3 if self.bits == 8 else 1
 
     def native(self) -> _native.SynthSpec:
-        """The same for the native core."""
+        """Convert the parameters for the native core."""
         return _native.SynthSpec(self.width, self.height, self.classes, self.seed, self.variant, self.bits == 16)
 
 

@@ -1,4 +1,4 @@
-"""A whole procedural dataset, rendered and encoded on the native threads."""
+"""Procedural datasets, rendered and encoded on native threads."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ POLL_SECONDS = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What was written."""
+    """Result of writing a dataset."""
 
     folder: Path
     num_images: int
     num_classes: int
     num_bytes: int
-    """Of all files, masks included."""
+    """Bytes of all files, including masks."""
     format: Format
 
 
@@ -40,12 +40,20 @@ def write(
     force: bool = False,
     on_progress: OnProgress = no_progress,
 ) -> Written:
-    """Write images 0 to `images` - 1 of the scenes: FOLDER/class003/000013.png and so on.
+    """Write a folder of procedural images: FOLDER/class003/000013.png and so on.
 
-    With `masks`: FOLDER/images/class003/000013.png and FOLDER/masks/class003/000013.png. The bytes of a file depend on
-    nothing but the scenes, its number and the format. `threads` 0 means all usable cores. A folder that is not empty
-    is refused; `force` replaces an earlier dataset of this function, and nothing else. An interrupt, as any error,
-    removes what was written.
+    The bytes of a file depend only on the scenes, its number and the format. An error or an interrupt removes all files
+    that were written.
+
+    Args:
+        folder: Folder to write to. It must be empty, unless `force` is set.
+        images: Number of images; they are numbered from 0.
+        scenes: Size, classes and seed of the images.
+        format: Format of the images, such as "png" or "jpeg:q=90".
+        masks: Also write masks, to FOLDER/masks; the images then go to FOLDER/images.
+        threads: Number of threads; 0 means all usable cores.
+        force: Replace an earlier dataset of this function, and nothing else.
+        on_progress: Function that is called with the progress.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -78,7 +86,7 @@ def _wait(job: _native.Job, on_progress: OnProgress) -> None:
             on_progress("writing", job.num_done, job.num_tasks)
     except BaseException:
         job.cancel()
-        while not job.wait(POLL_SECONDS):  # images under way are still published; the folder is emptied after them
+        while not job.wait(POLL_SECONDS):  # images in flight are still published; the folder is emptied after them
             pass
         raise
     job.finish()

@@ -1,1 +1,1 @@
-"""Test suites that ship with Penstock, for a third party's codec or cache."""
+"""Test suites that ship with Penstock, for codecs, stores and caches of third parties."""

@@ -1,4 +1,4 @@
-"""What every cache must do, as a plain model that follows a `EpochCachePlan` record by record and believes nothing."""
+"""Plain model of a cache that follows an `EpochCachePlan` record by record and checks every step."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from penstock.order.caches import EpochCachePlan
 
 
 class PlainArena:
-    """A memory that does what an engine does, one record at a time, and fails where a cache promised something else."""
+    """Memory that executes a cache plan one record at a time, and fails if the plan breaks a promise."""
 
     def __init__(self, sizes: npt.NDArray[np.integer], capacity_bytes: int) -> None:
         self._sizes = sizes
@@ -17,11 +17,11 @@ class PlainArena:
         self.resident: set[int] = set()
 
     def restart(self) -> None:
-        """Lose everything, as a new process does."""
+        """Drop all records, as a new process does."""
         self.resident = set()
 
     def run(self, cache_plan: EpochCachePlan) -> None:
-        """Carry out an epoch, batch after batch."""
+        """Execute an epoch, batch by batch."""
         found_at_start = set(self.resident)
         self._check_bytes(cache_plan, 0)
         delivered: set[int] = set()

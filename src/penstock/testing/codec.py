@@ -1,4 +1,4 @@
-"""The suite every codec passes, ours and a third party's.
+"""Test suite that every codec passes, built-in or of a third party.
 
 import pytest
 from penstock.testing.codec import CHECKS
@@ -23,13 +23,13 @@ SHAPES = ((1, 1), (1, 7), (13, 1), (17, 31), (64, 64), (65, 63), (3, 257), (127,
 
 
 def capabilities_of(codec: Codec) -> Capabilities:
-    """What the codec says it can hold; everything, if it says nothing."""
+    """Return the pixels that the codec says it can hold; all, if it says nothing."""
     found = getattr(codec, "capabilities", None)
     return found if isinstance(found, Capabilities) else Capabilities()
 
 
 def sample_image(height: int, width: int, channels: int, dtype: str, seed: int = 0) -> Pixels:
-    """A smooth gradient with noise and an edge: compresses like a photograph, catches swapped axes and channels."""
+    """Make a smooth gradient with noise and an edge, which compresses like a photograph and reveals swapped axes."""
     rng = np.random.default_rng([height, width, channels, seed])
     y, x, c = np.mgrid[0:height, 0:width, 0:channels]
     top = 65535 if dtype == "uint16" else 255
@@ -40,7 +40,7 @@ def sample_image(height: int, width: int, channels: int, dtype: str, seed: int =
 
 
 def sample_images(codec: Codec) -> Iterator[Pixels]:
-    """An image of every shape, channel count and depth the codec holds."""
+    """Yield an image of every shape, channel count and depth that the codec holds."""
     can = capabilities_of(codec)
     for height, width in SHAPES:
         for channels in can.channels:
@@ -49,7 +49,7 @@ def sample_images(codec: Codec) -> Iterator[Pixels]:
 
 
 def check_round_trip(codec: Codec, format_text: str) -> None:
-    """What was encoded is decoded: exactly, or with the same shape and near, as promised."""
+    """Check that decoding returns the encoded pixels, exactly or approximately, as promised."""
     format = parse_format(format_text)
     for pixels in sample_images(codec):
         decoded = codec.decode(codec.encode(pixels, format), DecodeOptions())
@@ -64,7 +64,7 @@ def check_round_trip(codec: Codec, format_text: str) -> None:
 
 
 def check_inspect(codec: Codec, format_text: str) -> None:
-    """The header says what the decode gives."""
+    """Check that the header agrees with the decoded pixels."""
     format = parse_format(format_text)
     for pixels in sample_images(codec):
         data = codec.encode(pixels, format)
@@ -76,7 +76,7 @@ def check_inspect(codec: Codec, format_text: str) -> None:
 
 
 def check_into_buffer(codec: Codec, format_text: str) -> None:
-    """Decoding into a caller's strided buffer writes the same pixels and nothing beside them."""
+    """Check that decoding into a caller's strided buffer writes the same pixels and nothing else."""
     format = parse_format(format_text)
     for pixels in sample_images(codec):
         data = codec.encode(pixels, format)
@@ -91,7 +91,7 @@ def check_into_buffer(codec: Codec, format_text: str) -> None:
 
 
 def check_wrong_buffer(codec: Codec, format_text: str) -> None:
-    """A buffer of another shape or type is refused."""
+    """Check that a buffer of another shape or type is refused."""
     pixels = sample_image(9, 11, capabilities_of(codec).channels[-1], capabilities_of(codec).dtypes[0])
     data = codec.encode(pixels, parse_format(format_text))
     for wrong in (np.zeros((10, 11, *pixels.shape[2:]), pixels.dtype), np.zeros(pixels.shape, np.float32)):
@@ -103,7 +103,7 @@ def check_wrong_buffer(codec: Codec, format_text: str) -> None:
 
 
 def check_region(codec: Codec, format_text: str) -> None:
-    """A region equals the crop of the full decode, wherever it lies."""
+    """Check that every region equals the crop of the full decode."""
     format = parse_format(format_text)
     rng = np.random.default_rng(3)
     for pixels in sample_images(codec):
@@ -118,7 +118,7 @@ def check_region(codec: Codec, format_text: str) -> None:
 
 
 def check_bad_region(codec: Codec, format_text: str) -> None:
-    """A region that is empty or reaches outside is refused."""
+    """Check that an empty region, or one outside the image, is refused."""
     can = capabilities_of(codec)
     data = codec.encode(sample_image(9, 11, can.channels[0], can.dtypes[0]), parse_format(format_text))
     for region in ((0, 0, 10, 1), (0, 0, 1, 12), (9, 0, 1, 1), (0, 0, 0, 1), (-1, 0, 1, 1)):
@@ -130,7 +130,7 @@ def check_bad_region(codec: Codec, format_text: str) -> None:
 
 
 def check_scale(codec: Codec, format_text: str) -> None:
-    """Reduced scales give the rounded-up size, and regions of them equal their crop; others are refused."""
+    """Check that reduced scales have the rounded-up size and regions that equal crops, and that others are refused."""
     can = capabilities_of(codec)
     pixels = sample_image(41, 67, can.channels[-1], can.dtypes[0])
     data = codec.encode(pixels, parse_format(format_text))
@@ -151,7 +151,7 @@ def check_scale(codec: Codec, format_text: str) -> None:
 
 
 def check_max_pixels(codec: Codec, format_text: str) -> None:
-    """An image above `max_pixels` is refused before its pixels are allocated."""
+    """Check that an image above `max_pixels` is refused before its pixels are allocated."""
     can = capabilities_of(codec)
     data = codec.encode(sample_image(9, 11, can.channels[0], can.dtypes[0]), parse_format(format_text))
     codec.decode(data, DecodeOptions(max_pixels=99))
@@ -163,7 +163,7 @@ def check_max_pixels(codec: Codec, format_text: str) -> None:
 
 
 def check_truncation(codec: Codec, format_text: str) -> None:
-    """A file cut anywhere raises CodecError, or gives an image where the format cannot tell; nothing else."""
+    """Check that a truncated file raises CodecError, or gives an image if the format cannot detect it."""
     can = capabilities_of(codec)
     data = codec.encode(sample_image(33, 47, can.channels[-1], can.dtypes[0]), parse_format(format_text))
     cuts = sorted({*range(0, len(data), max(1, len(data) // 97)), *range(0, min(len(data), 64))})
@@ -180,7 +180,7 @@ def check_truncation(codec: Codec, format_text: str) -> None:
 
 
 def check_flips(codec: Codec, format_text: str) -> None:
-    """A flipped byte raises CodecError where the format has a checksum, and never anything else."""
+    """Check that a flipped byte raises CodecError if the format has a checksum, and no other error otherwise."""
     can = capabilities_of(codec)
     data = codec.encode(sample_image(33, 47, can.channels[-1], can.dtypes[0]), parse_format(format_text))
     original = codec.decode(data, DecodeOptions())

@@ -1,4 +1,4 @@
-"""Transforms of images, masks and boxes: named, parametrised and meant as torchvision's v2, run in native code."""
+"""Transforms of images, masks and boxes, with the names, parameters and meaning of torchvision's v2, in native code."""
 
 from penstock.transforms.apply import apply, apply_boxes
 from penstock.transforms.chain import Chain, split

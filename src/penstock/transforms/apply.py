@@ -1,4 +1,4 @@
-"""Runs transforms on single images from Python: for looking at them, for tests, for pipelines of one's own."""
+"""Transforms of single images from Python: to inspect them, for tests, and for your own pipelines."""
 
 from __future__ import annotations
 
@@ -25,10 +25,20 @@ def apply(
     field: str = "image",
     layout: str = "NHWC",
 ) -> npt.NDArray[Any]:
-    """The pixels that a loader with this seed gives for sample `id` in this epoch.
+    """Transform one image as a loader with this seed does for sample `id` in this epoch.
 
-    `field="mask"` treats them as a mask: nearest neighbours, the masks' fill, labels changed by Remap. A mask gets the
-    same crop and flip as the image of the same size, seed, epoch and id. `layout="NCHW"` puts channels first.
+    Args:
+        pixels: An image or mask, H×W or H×W×C.
+        transforms: A transform, a list of them, or a torchvision Compose.
+        seed: Seed of the random choices.
+        epoch: Epoch of the random choices.
+        id: Sample of the random choices.
+        field: "image", or "mask" to use the nearest pixel, the fill for masks, and Remap. A mask gets the same crop and
+            flip as an image of the same size, seed, epoch and id.
+        layout: "NHWC", or "NCHW" to put channels first.
+
+    Returns:
+        The transformed array.
 
     >>> from penstock.transforms import CenterCrop, Resize
     >>> apply(np.zeros((300, 400, 3), np.uint8), [Resize(256), CenterCrop(224)]).shape
@@ -63,10 +73,10 @@ def apply_boxes(
     epoch: int = 0,
     id: int = 0,  # noqa: A002 - the word for it everywhere
 ) -> npt.NDArray[np.float32]:
-    """Boxes (left, top, right, bottom) of an image of `size` (height, width), moved as its pixels are.
+    """Move boxes (left, top, right, bottom) of an image of `size` (height, width) with its pixels.
 
-    Boxes are clipped to the image at every crop. One that is cut away stays, with no area: which to drop, with their
-    labels, is for the caller to say (torchvision: SanitizeBoundingBoxes).
+    Boxes are clipped to the image at every crop. A box that is cropped away stays with zero area, because only the
+    caller knows whether to drop it with its label (torchvision: SanitizeBoundingBoxes).
 
     >>> from penstock.transforms import CenterCrop
     >>> apply_boxes([[0, 0, 50, 50]], CenterCrop(60), size=(100, 100))

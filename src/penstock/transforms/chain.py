@@ -1,4 +1,4 @@
-"""Split transforms, or a torchvision Compose, into a native part and Python transforms."""
+"""Chains of transforms, split into a native part and Python transforms."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from penstock.transforms.transform import Transform
 from penstock.transforms.values import Normalize, Remap, ToDtype
 
 AnyTransform: TypeAlias = Transform | Callable[[Any], Any]
-"""One of ours, one of torchvision's, or anything that takes a sample and gives a sample."""
+"""Transform of Penstock or torchvision, or any function that takes and returns a sample."""
 
 
 @dataclass(frozen=True)
 class Chain:
-    """What runs natively for every sample, and what is left for Python, in this order."""
+    """Native transforms of a chain, followed by its Python transforms."""
 
     native: tuple[Transform, ...] = ()
     python_transforms: tuple[Callable[[Any], Any], ...] = ()
     converted: bool = False
-    """Whether the native part made numbers of Pillow images (ToImage, ToDtype): what follows expects tensors."""
+    """True if the native part has a conversion (ToImage, ToDtype), so that later functions expect tensors."""
 
     def program(self) -> _native.TransformProgram:
-        """The native part, compiled."""
+        """Compile the native part."""
         return _native.TransformProgram([transform.operation() for transform in self.native])
 
     def output_bytes(self, channels: int) -> int | None:
@@ -50,7 +50,7 @@ class Chain:
 
     @property
     def rest(self) -> tuple[Callable[[Any], Any], ...]:
-        """Return `python_transforms`, by their name until version 0.1."""
+        """Former name of `python_transforms`, until version 0.1."""
         warnings.warn("Chain.rest is called python_transforms now", DeprecationWarning, stacklevel=2)
         return self.python_transforms
 
@@ -61,7 +61,7 @@ class Chain:
 
 
 def split(transforms: AnyTransform | Iterable[AnyTransform] | None) -> Chain:
-    """The longest beginning of a chain that runs natively, and the rest, which runs per sample in Python.
+    """Split a chain into its longest native prefix and the rest, which runs per sample in Python.
 
     Takes a transform, a list of them, or a torchvision Compose (v2 or v1), whose members are recognised by their class
     and attributes; torchvision is not imported.
@@ -89,7 +89,7 @@ def split(transforms: AnyTransform | Iterable[AnyTransform] | None) -> Chain:
 
 
 def _flatten(transforms: AnyTransform | Iterable[AnyTransform] | None) -> Iterable[AnyTransform]:
-    """Compose objects and lists, unrolled."""
+    """Yield the transforms of nested Compose objects and lists."""
     if transforms is None:
         return
     inner = transforms if isinstance(transforms, (list, tuple)) else members(transforms)
@@ -100,14 +100,14 @@ def _flatten(transforms: AnyTransform | Iterable[AnyTransform] | None) -> Iterab
         yield transforms
     else:
         raise ArgumentError(
-            f"{transforms!r} is no transform",
+            f"{transforms!r} is not a transform",
             where="transforms",
             fix="pass penstock.transforms or functions of a sample",
         )
 
 
 def _may_follow(native: list[Transform], more: list[Transform]) -> bool:
-    """Whether the native part can go on with `more`: types and ranges come last."""
+    """Return whether the native part can continue with `more`; types and ranges come last."""
     return not more or (_fits(native, more[0]) and _may_follow([*native, more[0]], more[1:]))
 
 
@@ -129,5 +129,5 @@ def _late(transform: Transform, earlier: Sequence[AnyTransform]) -> ArgumentErro
     return ArgumentError(
         f"{type(transform).__name__} cannot come after {names}" if names else f"{type(transform).__name__} comes first",
         where="transforms",
-        fix="order them: crops, resizes, flips and colours, then ToDtype, then Normalize, then functions of your own",
+        fix="order them: crops, resizes, flips and colours, then ToDtype, then Normalize, then your own functions",
     )

@@ -1,6 +1,6 @@
-"""Transforms that run in Python: what each of them takes, and whether it moves pixels.
+"""Classification of Python transforms: the input of each, and whether it moves pixels.
 
-Objects of torchvision, timm and albumentations are told by their classes, without importing any of these packages.
+Objects of torchvision, timm and albumentations are recognised by their classes, without importing these packages.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ ALBUMENTATIONS = "albumentations"
 CONVERSIONS = frozenset(
     {"MaybePILToTensor", "MaybeToTensor", "PILToTensor", "ToImage", "ToImageTensor", "ToNumpy", "ToTensor"}
 )
-"""Classes whose work is to make numbers of a Pillow image, whatever package they come from."""
+"""Classes, of any package, that convert a Pillow image to numbers."""
 TO_PILLOW = "ToPILImage"
 STILL = frozenset(
     {
@@ -38,28 +38,28 @@ STILL = frozenset(
         TO_PILLOW,
     }
 )
-"""Classes of torchvision's first version that leave pixels where they are."""
+"""Classes of torchvision's v1 that do not move pixels."""
 _MARK = "_penstock_takes"
-_DEEP = 4  # so far down attributes are searched for a conversion
+_DEEP = 4  # depth to which attributes are searched for a conversion
 
 
 class Takes(Enum):
-    """What a function is called with."""
+    """Kind of input that a function takes."""
 
     IMAGE = "image"
-    """The image alone, and it may move pixels."""
+    """Only the image; the function may move pixels."""
     STILL_IMAGE = "still image"
-    """The image alone, whose pixels stay where they are."""
+    """Only the image; the function does not move pixels."""
     SAMPLE = "sample"
-    """The whole sample, as a dict."""
+    """Whole sample as a dict."""
     TENSORS = "tensors"
-    """The whole sample, as torchvision's v2 takes it: a dict with tv_tensors."""
+    """Whole sample for torchvision's v2: a dict with tv_tensors."""
     KEYWORDS = "keywords"
-    """The whole sample, as albumentations takes it: arrays by keyword."""
+    """Whole sample for albumentations: arrays by keyword."""
 
 
 class _Marked:
-    """A function, and what it says of itself. Goes to another process if the function does."""
+    """Function with a mark that declares its input. It can be pickled if the function can."""
 
     def __init__(self, function: Callable[..., Any], takes: Takes) -> None:
         self.function = function
@@ -75,7 +75,7 @@ class _Marked:
 
 
 def photometric(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Mark a function of an image as one that moves no pixels, so that masks and boxes beside it stay right.
+    """Mark a function of an image that moves no pixels, so that masks and boxes stay valid.
 
     >>> photometric(abs)
     photometric(<built-in function abs>)
@@ -84,16 +84,16 @@ def photometric(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def whole_sample(function: Callable[[dict[str, Any]], dict[str, Any]]) -> Callable[[Any], Any]:
-    """Mark a function as one of the whole sample: it takes a dict of all its fields, and gives one back.
+    """Mark a function that takes a dict of all fields of a sample and returns one.
 
-    The image is in the dict as it would be alone; masks, boxes and points are tv_tensors in `penstock.torch.Loader`,
-    arrays elsewhere. Fields that the result leaves out stay as they were.
+    The image is in the dict as it would be alone. Masks, boxes and points are tv_tensors in `penstock.torch.Loader`,
+    and arrays elsewhere. Fields that the result leaves out do not change.
     """
     return _marked(function, Takes.SAMPLE)
 
 
 def takes(function: object) -> Takes:
-    """What a function is to be called with."""
+    """Return the kind of input that a function takes."""
     mark = getattr(function, _MARK, None)
     if isinstance(mark, str):
         return Takes(mark)
@@ -106,17 +106,17 @@ def takes(function: object) -> Takes:
 
 
 def converts(function: object) -> bool:
-    """Whether a function is one of those that make numbers of a Pillow image."""
+    """Return whether a function converts a Pillow image to numbers."""
     return any(kind.__name__ in CONVERSIONS for kind in type(_inner(function)).__mro__)
 
 
 def is_of_torchvision(function: object) -> bool:
-    """Whether a function is an object of torchvision or timm, which know Pillow images and tensors, not arrays."""
+    """Return whether a function belongs to torchvision or timm, which take Pillow images and tensors, not arrays."""
     return any(kind.__module__.startswith((f"{TORCHVISION}.", "timm.data.")) for kind in type(_inner(function)).__mro__)
 
 
 def wants_pillow(functions: Sequence[object]) -> bool:
-    """Whether the first of these functions is to get a Pillow image: the chain makes numbers of it later by itself."""
+    """Return whether the first function should get a Pillow image, because the chain converts it later."""
     for function in functions:
         if _named(function) == TO_PILLOW or takes(function) is Takes.KEYWORDS:
             return False
@@ -126,7 +126,7 @@ def wants_pillow(functions: Sequence[object]) -> bool:
 
 
 def holds_conversion(function: object, depth: int = _DEEP) -> bool:
-    """Whether an object has a conversion among its attributes, as presets and multi-view transforms do."""
+    """Return whether an object has a conversion among its attributes, as presets and multi-view transforms do."""
     if isinstance(function, _Marked):
         return holds_conversion(function.function, depth)
     values = getattr(function, "__dict__", None)
@@ -138,7 +138,7 @@ def holds_conversion(function: object, depth: int = _DEEP) -> bool:
 
 
 def name_of(function: object) -> str:
-    """How a message calls a function.
+    """Return the name of a function for messages.
 
     >>> name_of(name_of), name_of(photometric(abs))
     ('name_of', 'abs')
@@ -148,7 +148,7 @@ def name_of(function: object) -> str:
 
 
 def refuse_partial(functions: Iterable[object], others: Sequence[str]) -> None:
-    """Refuse functions of the image alone where `others` (masks, boxes, points) are delivered beside it."""
+    """Refuse functions of the image alone if `others` (masks, boxes, points) are delivered with it."""
     for function in functions:
         if others and takes(function) is Takes.IMAGE:
             beside = ", ".join(others)
@@ -165,7 +165,7 @@ def refuse_partial(functions: Iterable[object], others: Sequence[str]) -> None:
 
 def _marked(function: Callable[..., Any], kind: Takes) -> Callable[[Any], Any]:
     if not callable(function):
-        raise ArgumentError(f"{function!r} is no function", where="transforms", fix="pass a function of a sample")
+        raise ArgumentError(f"{function!r} is not a function", where="transforms", fix="pass a function of a sample")
     return _Marked(function, kind)
 
 

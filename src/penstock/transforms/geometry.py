@@ -1,4 +1,4 @@
-"""Crops, resizes and flips: which pixels of the source an image is made of."""
+"""Crops, resizes and flips."""
 
 from __future__ import annotations
 
@@ -30,9 +30,13 @@ def _set(transform: Transform, **values: object) -> None:
 
 @dataclass(frozen=True)
 class Resize(Transform):
-    """Resize to (height, width); or the shorter side to `size`, keeping the ratio, the longer one at most `max_size`.
+    """Resize to (height, width), or the shorter side to `size`, keeping the ratio.
 
-    `size=None` with `max_size` makes the longer side `max_size`.
+    Args:
+        size: (height, width), or the length of the shorter side. None, with `max_size`, sets the longer side.
+        interpolation: Filter of the resize.
+        max_size: Largest length of the longer side.
+        antialias: Always true, except for nearest filters.
 
     >>> Resize(256)
     Resize(size=256, interpolation=<InterpolationMode.BILINEAR: 'bilinear'>, max_size=None, antialias=True)
@@ -75,7 +79,7 @@ class Resize(Transform):
 
 @dataclass(frozen=True)
 class CenterCrop(Transform):
-    """The middle of the image, padded with 0 where the image is smaller.
+    """Crop the centre of the image, padded with 0 if the image is smaller.
 
     >>> CenterCrop(224)
     CenterCrop(size=(224, 224))
@@ -92,10 +96,15 @@ class CenterCrop(Transform):
 
 @dataclass(frozen=True)
 class RandomCrop(Transform):
-    """A crop of a fixed size at a random place, after padding.
+    """Crop a fixed size at a random position, after padding.
 
-    `padding` is one number, (left and right, top and bottom) or (left, top, right, bottom). `fill` is a number, one per
-    channel, or such for each of the fields: `fill={"image": 0, "mask": 255}`; masks get 0 unless said otherwise.
+    Args:
+        size: (height, width), or one number for a square.
+        padding: One number, (left and right, top and bottom), or (left, top, right, bottom).
+        pad_if_needed: Pad images that are smaller than the crop.
+        fill: A number, one per channel, or one of these per field: `fill={"image": 0, "mask": 255}`. Masks get 0 by
+            default.
+        padding_mode: "constant", "edge", "reflect" or "symmetric".
 
     >>> RandomCrop(32, padding=4).padding
     (4, 4, 4, 4)
@@ -132,10 +141,10 @@ class RandomCrop(Transform):
 
 @dataclass(frozen=True)
 class RandomResizedCrop(Transform):
-    """A crop of random area and aspect ratio, resized: the crop that ImageNet is trained with.
+    """Crop a random area with a random aspect ratio, and resize it, as is usual for ImageNet.
 
-    Ten tries at an area within `scale` of the image's and a ratio (width to height, on a log scale) within `ratio`; if
-    none fits, the largest centred crop whose ratio does.
+    Tries ten times to find an area within `scale` of the image's area and a ratio (width to height, on a log scale)
+    within `ratio`. If no attempt fits, it takes the largest centred crop with a valid ratio.
 
     >>> RandomResizedCrop(224).size
     (224, 224)
@@ -166,7 +175,7 @@ class RandomResizedCrop(Transform):
 class ScaleJitter(Transform):
     """Resize by a random factor relative to fitting `target_size`, keeping the ratio (large scale jitter).
 
-    As torchvision has it, the fit is min(target_size[1] / height, target_size[0] / width).
+    As in torchvision, the fit is min(target_size[1] / height, target_size[0] / width).
 
     >>> ScaleJitter((512, 512)).scale_range
     (0.1, 2.0)
@@ -190,20 +199,22 @@ class ScaleJitter(Transform):
 
 @dataclass(frozen=True)
 class RandomHorizontalFlip(Transform):
-    """Mirrored left to right with probability `p`."""
+    """Mirror the image left to right with probability `p`."""
 
     p: float = 0.5
 
     def __post_init__(self) -> None:
         if not 0 <= self.p <= 1:
-            raise ArgumentError(f"p={self.p} is no probability", where="RandomHorizontalFlip", fix="pass 0 <= p <= 1")
+            raise ArgumentError(
+                f"p={self.p} is not a probability", where="RandomHorizontalFlip", fix="pass 0 <= p <= 1"
+            )
 
     def operation(self) -> _native.RandomHorizontalFlipOperation:  # noqa: D102
         return _native.RandomHorizontalFlipOperation(self.p)
 
 
 def _padding(padding: int | Sequence[int]) -> tuple[int, int, int, int]:
-    """(left, top, right, bottom) of what torchvision accepts.
+    """Convert the padding that torchvision accepts to (left, top, right, bottom).
 
     >>> _padding((1, 2))
     (1, 2, 1, 2)
@@ -211,14 +222,14 @@ def _padding(padding: int | Sequence[int]) -> tuple[int, int, int, int]:
     sides = tuple(padding) if isinstance(padding, Sequence) else (padding,)
     if len(sides) not in (1, 2, 4) or not all(isinstance(side, int) and 0 <= side < 2**30 for side in sides):
         raise ArgumentError(
-            f"padding={padding!r} is no padding", where="RandomCrop", fix="pass 1, 2 or 4 integers of at least 0"
+            f"padding={padding!r} is not a padding", where="RandomCrop", fix="pass 1, 2 or 4 integers of at least 0"
         )
     left, top, right, bottom = (*sides, *sides, *sides, *sides)[:4]
     return left, top, right, bottom
 
 
 def _fill_of(fill: Fill | Mapping[str, Fill], field: str) -> list[float]:
-    """The fill of a field, one number or one per channel."""
+    """Return the fill of a field, one number or one per channel."""
     if isinstance(fill, Mapping):
         unknown = set(fill) - set(FILL_FIELDS)
         if unknown:
@@ -231,6 +242,6 @@ def _fill_of(fill: Fill | Mapping[str, Fill], field: str) -> list[float]:
     values = [float(fill)] if isinstance(fill, (int, float)) else [float(value) for value in fill]
     if not 1 <= len(values) <= 4:
         raise ArgumentError(
-            f"fill={fill!r} is no colour", where="RandomCrop", fix="pass one number, or one per channel"
+            f"fill={fill!r} is not a colour", where="RandomCrop", fix="pass one number, or one per channel"
         )
     return values

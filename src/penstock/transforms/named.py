@@ -1,4 +1,4 @@
-"""The chains that benchmarks and profiles call by name."""
+"""Chains of transforms that benchmarks and profiles refer to by name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NAMED: Mapping[str, tuple[Transform, ...]] = {
 
 
 def named(name: str) -> list[Transform]:
-    """The chain of that name.
+    """Return the chain with this name.
 
     >>> named("val224")[1]
     CenterCrop(size=(224, 224))

@@ -1,4 +1,4 @@
-"""The random numbers of functions that run in Python: those of `random`, NumPy and torch, by (seed, epoch, id)."""
+"""Random numbers of Python transforms: `random`, NumPy and torch, seeded by (seed, epoch, id)."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ import numpy as np
 
 from penstock import _native
 
-STREAM = 0x9717407  # apart from those of native transforms, orders and substitutes
+STREAM = 0x9717407  # differs from the streams of native transforms, orders and substitutes
 
 
 def seed_for(seed: int, epoch: int, id: int) -> int:  # noqa: A002 - the word for it everywhere
-    """A number of 128 bits that all generators of a sample are seeded with."""
+    """Return a number of 128 bits that seeds all generators of a sample."""
     block = _native.random_block(seed, id, STREAM, epoch & 0xFFFFFFFF)
     return int(sum(word << (32 * place) for place, word in enumerate(block)))
 
 
 def seed_everything(number: int) -> None:
-    """Seed `random`, NumPy's global generator and, where it was imported, torch's for the CPU."""
+    """Seed `random`, NumPy's global generator and, if torch is imported, its CPU generator."""
     random.seed(number)
     words = [number >> shift & 0xFFFFFFFF for shift in (0, 32, 64, 96)]
-    np.random.seed(words)  # what functions of others draw from
+    np.random.seed(words)  # the generator that other libraries use
     torch = _torch()
     if torch is not None:
         torch.default_generator.manual_seed(number & (2**63 - 1))
@@ -33,7 +33,7 @@ def seed_everything(number: int) -> None:
 
 @contextmanager
 def kept_states() -> Iterator[None]:
-    """Put the generators back afterwards to where they stood."""
+    """Restore the states of the generators after the block."""
     torch = _torch()
     own = random.getstate(), np.random.get_state()
     of_torch = None if torch is None else torch.default_generator.get_state()
@@ -48,7 +48,7 @@ def kept_states() -> Iterator[None]:
 
 @contextmanager
 def seeded(*, seed: int = 0, epoch: int = 0, id: int = 0) -> Iterator[None]:  # noqa: A002 - the word for it everywhere
-    """Draw inside as functions of a loader's chain do for sample `id` in this epoch: `random`, NumPy and torch.
+    """Seed `random`, NumPy and torch inside the block, as a loader does for sample `id` in this epoch.
 
     >>> import random
     >>> with seeded(seed=3, id=7):
@@ -63,5 +63,5 @@ def seeded(*, seed: int = 0, epoch: int = 0, id: int = 0) -> Iterator[None]:  # 
 
 
 def _torch() -> Any:  # noqa: ANN401  # a module that this folder does not import
-    """Torch if the program has imported it: nobody can have drawn from it otherwise."""
+    """Return torch if the program has imported it; otherwise nothing has used its generator."""
     return sys.modules.get("torch")

@@ -1,6 +1,7 @@
-"""Reads torchvision's transform objects, v2 and v1, by class name and attributes; torchvision itself is not needed.
+"""Conversion of torchvision's transforms, v2 and v1, by class name and attributes, without torchvision.
 
-An object is read only if it means what ours does; any doubt (a subclass, an unknown option) leaves it to Python.
+An object is converted only if it has the same meaning as ours. Any doubt (a subclass, an unknown option) leaves it to
+Python.
 """
 
 from __future__ import annotations
@@ -23,16 +24,16 @@ from penstock.transforms.values import ColorJitter, Normalize, ToDtype
 PACKAGE = "torchvision.transforms"
 
 Found: TypeAlias = Any
-"""An object of a class that is not imported here."""
+"""Object of a class that is not imported here."""
 
 
 def members(transform: object) -> Iterable[Found] | None:
-    """What a Compose is composed of; None for anything else."""
+    """Return the members of a Compose, or None for other objects."""
     return list(transform.transforms) if _kind(transform) == "Compose" else None  # type: ignore[attr-defined]
 
 
 def recognise(transform: object) -> list[Transform] | None:
-    """The same in our transforms; None if there is no such."""
+    """Convert a transform to ours, or return None if there is no equivalent."""
     read = _READERS.get(_kind(transform))
     try:
         return None if read is None else read(transform)
@@ -41,7 +42,7 @@ def recognise(transform: object) -> list[Transform] | None:
 
 
 def _kind(transform: object) -> str:
-    """The class name of a transform that is torchvision's own; empty for others."""
+    """Return the class name of a transform of torchvision itself; empty for others."""
     kind = type(transform)
     return kind.__name__ if kind.__module__.startswith(PACKAGE) else ""
 
@@ -140,13 +141,13 @@ def _mode(found: Found) -> Found:
 
 
 def _antialias(found: Found) -> bool | None:
-    # Pillow images, what most of these chains are for, are antialiased whatever this says; old releases say "warn".
+    # Pillow images, the usual input of these chains, are antialiased in any case; old releases say "warn".
     antialias = getattr(found, "antialias", True)
     return True if antialias in (None, "warn") else bool(antialias)
 
 
 def _fills(fill: Mapping[object, Found]) -> dict[str, Found]:
-    """Fills by field: torchvision keys them by the class of a field."""
+    """Convert fills to fields; torchvision keys them by the class of a field."""
     by_name = {getattr(key, "__name__", key): value for key, value in fill.items()}
     if set(by_name) - {"Image", "Mask", "others"}:
         raise ArgumentError("fills of other fields")

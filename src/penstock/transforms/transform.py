@@ -1,4 +1,4 @@
-"""What every transform is, and the checks of arguments that they share."""
+"""Base class of transforms, and checks of their arguments."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Size: TypeAlias = tuple[int, int]
 
 
 class InterpolationMode(Enum):
-    """Filters of a resize, with torchvision's names and values; all but the nearest are antialiased."""
+    """Filters of a resize, with torchvision's names and values. All except nearest are antialiased."""
 
     NEAREST = "nearest"
     NEAREST_EXACT = "nearest-exact"
@@ -41,22 +41,22 @@ class InterpolationMode(Enum):
 
     @property
     def filter(self) -> str:
-        """Pillow's filter. Its nearest neighbour is what torchvision calls exact."""
+        """Name of Pillow's filter. Pillow's nearest filter is the one that torchvision calls exact."""
         return "nearest" if self is InterpolationMode.NEAREST_EXACT else self.value
 
 
 class Transform(ABC):
-    """One step of a chain. A frozen value: what chance decides is decided per sample, by (seed, epoch, id)."""
+    """Step of a chain, as a frozen value. Random choices are made per sample, by (seed, epoch, id)."""
 
     __slots__ = ()
 
     @abstractmethod
     def operation(self) -> Operation:
-        """The same as the native core has it."""
+        """Return the operation of the native core."""
 
 
 def size_pair(name: str, size: int | Sequence[int]) -> Size:
-    """(height, width) of a size: one number is a square.
+    """Convert a size to (height, width); one number is a square.
 
     >>> size_pair("size", 224), size_pair("size", (120, 160))
     ((224, 224), (120, 160))
@@ -64,7 +64,7 @@ def size_pair(name: str, size: int | Sequence[int]) -> Size:
     sides = tuple(size) if isinstance(size, Sequence) else (size,)
     if len(sides) not in (1, 2) or not all(isinstance(side, Integral) and 0 < side < 2**31 for side in sides):
         raise ArgumentError(
-            f"{name}={size!r} is no size", where="transforms", fix="pass a positive integer or (height, width)"
+            f"{name}={size!r} is not a size", where="transforms", fix="pass a positive integer or (height, width)"
         )
     return int(sides[0]), int(sides[-1])
 
@@ -72,16 +72,18 @@ def size_pair(name: str, size: int | Sequence[int]) -> Size:
 def number_range(
     name: str, values: Sequence[float], *, low: float = 0.0, high: float = math.inf
 ) -> tuple[float, float]:
-    """(min, max), finite, in order and within [low, high]."""
+    """Check a range (min, max): finite, in order and within [low, high]."""
     pair = tuple(float(value) for value in values) if isinstance(values, Sequence) else ()
     if len(pair) != 2 or not low <= pair[0] <= pair[1] <= high or math.isinf(pair[1]):
         limits = f"{low:g} <= min <= max" + (f" <= {high:g}" if math.isfinite(high) else "")
-        raise ArgumentError(f"{name}={values!r} is no range", where="transforms", fix=f"pass (min, max) with {limits}")
+        raise ArgumentError(
+            f"{name}={values!r} is not a range", where="transforms", fix=f"pass (min, max) with {limits}"
+        )
     return pair[0], pair[1]
 
 
 def interpolation_mode(mode: InterpolationMode | str | int) -> InterpolationMode:
-    """The mode; its value as text and Pillow's number are accepted as well.
+    """Convert a mode, its value as text, or Pillow's number to the mode.
 
     >>> interpolation_mode("bilinear"), interpolation_mode(3)
     (<InterpolationMode.BILINEAR: 'bilinear'>, <InterpolationMode.BICUBIC: 'bicubic'>)
@@ -98,10 +100,10 @@ def interpolation_mode(mode: InterpolationMode | str | int) -> InterpolationMode
 
 
 def check_antialias(antialias: bool | None, interpolation: InterpolationMode) -> None:
-    """Shrinking without antialiasing loses accuracy in silence; nobody gets it by accident, so nobody gets it."""
+    """Refuse to shrink without antialiasing, because that silently loses accuracy."""
     if antialias is False and interpolation.filter != "nearest":
         raise ArgumentError(
-            "antialias=False is not offered",
+            "antialias=False is not supported",
             where="transforms",
             fix="leave antialias at True, or choose InterpolationMode.NEAREST",
         )

@@ -1,4 +1,4 @@
-"""Colours, types, ranges and labels: what the values of pixels become."""
+"""Transforms of pixel values: colours, types, ranges and labels."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ Range = tuple[float, float]
 
 @dataclass(frozen=True)
 class ColorJitter(Transform):
-    """Brightness, contrast, saturation and hue by random factors, in random order; computed as Pillow does.
+    """Change brightness, contrast, saturation and hue by random factors, in random order, like Pillow.
 
-    One number x is the range [max(0, 1 - x), 1 + x], for hue [-x, x]; or pass (min, max).
+    One number x means the range [max(0, 1 - x), 1 + x], and [-x, x] for hue. You can also pass (min, max).
 
     >>> ColorJitter(brightness=0.4, hue=(-0.1, 0.1))
     ColorJitter(brightness=(0.6, 1.4), contrast=None, saturation=None, hue=(-0.1, 0.1))
@@ -43,9 +43,9 @@ class ColorJitter(Transform):
 
 @dataclass(frozen=True)
 class ToDtype(Transform):
-    """Another type of sample; `scale=True` keeps the share of the range (255 becomes 1.0), otherwise values stay.
+    """Convert pixels to another type. `scale=True` also scales the range (255 becomes 1.0).
 
-    The type is a NumPy type or its name, or a torch type. Masks and boxes keep theirs.
+    The type is a NumPy type, its name, or a torch type. Masks and boxes keep their types.
 
     >>> ToDtype("float32", scale=True)
     ToDtype(dtype='float32', scale=True)
@@ -59,7 +59,7 @@ class ToDtype(Transform):
 
     @property
     def is_float(self) -> bool:
-        """Whether the result is floating point."""
+        """True if the result is floating point."""
         return self.dtype in ("float32", "float16")
 
     def operation(self) -> _native.ToDtypeOperation:  # noqa: D102
@@ -68,7 +68,7 @@ class ToDtype(Transform):
 
 @dataclass(frozen=True)
 class Normalize(Transform):
-    """(value - mean) / std, per channel; after a ToDtype to floating point.
+    """Compute (value - mean) / std per channel, after a ToDtype to floating point.
 
     >>> Normalize(mean=[0.5], std=[0.25])
     Normalize(mean=(0.5,), std=(0.25,), inplace=False)
@@ -101,9 +101,9 @@ class Normalize(Transform):
 
 @dataclass(frozen=True)
 class Remap(Transform):
-    """Other labels for masks: `labels[old] = new`; labels not named become `default`, or stay if it is None.
+    """Change the labels of masks: `labels[old] = new`. Other labels become `default`, or stay if it is None.
 
-    Penstock's own: torchvision has no such transform.
+    torchvision has no such transform.
 
     >>> Remap({7: 0, 8: 1}, default=255).labels
     {7: 0, 8: 1}
@@ -129,7 +129,7 @@ class Remap(Transform):
 
 
 def _factor_range(name: str, value: float | Sequence[float] | None) -> Range | None:
-    """The range of a factor; None if it changes nothing.
+    """Return the range of a factor, or None if it changes nothing.
 
     >>> _factor_range("contrast", 0.5), _factor_range("hue", 0)
     ((0.5, 1.5), None)
@@ -146,7 +146,7 @@ def _factor_range(name: str, value: float | Sequence[float] | None) -> Range | N
 
 
 def _dtype_name(dtype: object) -> str:
-    """The name of a type given as NumPy's, as torch's, or by name.
+    """Return the name of a type that is given as NumPy's, as torch's, or by name.
 
     >>> _dtype_name(np.float16), _dtype_name("torch.uint8")
     ('float16', 'uint8')

@@ -85,7 +85,7 @@ def test_a_loader_stays_within_its_memory(sets: dict[str, Path]) -> None:
 def test_a_loader_that_cannot_work_says_so(folder: Path) -> None:
     with pytest.raises(ArgumentError, match="less than what batches of 8 take"):
         Loader(folder, batch_size=8, memory="100kB", transform=[CenterCrop(24)])
-    with pytest.raises(ArgumentError, match="no amount of bytes"):
+    with pytest.raises(ArgumentError, match="not an amount of bytes"):
         Loader(folder, memory="lots")
 
 

@@ -1,1 +1,1 @@
-"""What runs on the accelerator. Untyped, because the values get their types while Triton traces them."""
+"""Code that runs on the accelerator. It is untyped, because values get their types while Triton traces them."""

@@ -1,8 +1,8 @@
-"""CRC-32C of a run of bytes: 64 lanes take a word each of every 256 bytes, and are joined in pairs at the end.
+"""CRC-32C of a range of bytes. 64 lanes take one word each of every 256 bytes, and are joined in pairs at the end.
 
-A checksum is a polynomial; to move it on by n bits is to multiply it by x^n. Here n is always known beforehand: a lane
-moves on by 2048 bits from row to row, and the left of two neighbours by the words that the right one stands for. Such
-a product is an exclusive or of 32 constants. Bytes before the first count as zero, so that every row is full.
+A checksum is a polynomial, and advancing it by n bits multiplies it by x^n. Here n is always known in advance: a lane
+advances by 2048 bits from row to row, and the left of two neighbours by the words of the right one. Such a product is
+an exclusive or of 32 constants. Bytes before the first count as zero, so that every row is full.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ALL_ONES = tl.constexpr(0xFFFFFFFF)
 
 
 def factors(power: int) -> tuple[int, ...]:
-    """What bit 0 … 31 of a polynomial become when it is multiplied by x^power."""
+    """Compute what bits 0 … 31 of a polynomial become when it is multiplied by x^power."""
     value, products = 1 << 31, []
     for exponent in range(power + WORD_BITS):
         if exponent >= power:
@@ -36,19 +36,19 @@ BY_LEVEL = tl.constexpr(tuple(factors(WORD_BITS << level) for level in range(6))
 
 @triton.jit
 def crc_start():
-    """The state before the first byte."""
+    """Return the state before the first byte."""
     return tl.full([], ALL_ONES, tl.uint32)
 
 
 @triton.jit
 def crc_finish(state):
-    """The checksum, as the signed number that `load_u32` gives for it."""
+    """Return the checksum as the signed number that `load_u32` returns for it."""
     return (state ^ ALL_ONES).to(tl.int32, bitcast=True)
 
 
 @triton.jit
 def crc_bytes(data, begin, end, state):
-    """The state after the bytes from `begin` to `end`, which may be none."""
+    """Update the state with the bytes from `begin` to `end`; the range may be empty."""
     num_bytes = end - begin
     num_rows = (num_bytes + ROW_BYTES - 1) // ROW_BYTES
     first = end - num_rows * ROW_BYTES + 4 * tl.arange(0, LANES)
@@ -72,7 +72,7 @@ def crc_bytes(data, begin, end, state):
 
 @triton.jit
 def multiply(values, products: tl.constexpr):
-    """Values times the power of x whose `factors` are given."""
+    """Multiply values by the power of x whose `factors` are given."""
     result = tl.zeros_like(values)
     for bit in tl.static_range(32):
         result ^= tl.where((values >> bit & 1) != 0, products[bit], 0).to(tl.uint32)

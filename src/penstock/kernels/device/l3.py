@@ -1,7 +1,7 @@
-"""Decodes L3, one program for each cell (a plane of a patch), from the bytes of the files. Words: spec/l3.md.
+"""L3 decoder with one program per cell (a plane of a patch). spec/l3.md defines the terms.
 
-A file stores sizes, not offsets, so `l3_offsets` sums them first, one program for each file, into a table that only
-`l3_cells` reads. A damaged cell says so in its status; it reads nothing outside its own bytes.
+A file stores sizes, not offsets. So `l3_offsets` sums them first, with one program per file, into a table that only
+`l3_cells` reads. A damaged cell sets its status, and never reads outside its own bytes.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ BAD_CHECKSUM = tl.constexpr(16)
 
 @triton.jit
 def l3_offsets(data, records, offsets, status, CHANNELS: tl.constexpr, LANES: tl.constexpr, VERIFY: tl.constexpr):
-    """Write where each cell of file `program_id(0)` begins; its status is the last one of the file."""
+    """Write the start of each cell of file `program_id(0)`; its status is the last one of the file."""
     record = records + tl.program_id(0) * COLUMNS
     size = tl.load(record + DATA_BYTES).to(tl.int32)
     data += tl.load(record + DATA_AT)
@@ -119,7 +119,7 @@ def l3_cells(
 
 @triton.jit
 def read_header(data, record, size, LANES: tl.constexpr):
-    """Whether the file is of version 1, its patch side, patches side by side and in all; the host checked it."""
+    """Read version, patch side, and the patches per row and in total of a file that the host has checked."""
     side = load_bytes(data, 12, size)
     repaired = side == 0
     patch = tl.where(repaired, load_bytes(data, 14, size), side)
@@ -131,7 +131,7 @@ def read_header(data, record, size, LANES: tl.constexpr):
 
 @triton.jit
 def predict(above, lane, columns, repaired):
-    """Predictions of a row from the row above it."""
+    """Predict a row from the row above it."""
     left = tl.where(lane > 0, tl.gather(above, tl.maximum(lane - 1, 0), 0), 0)
     right = tl.gather(above, tl.minimum(lane + 1, above.shape[0] - 1), 0)
     right = tl.where(lane < columns - 1, right, 0)
@@ -147,7 +147,7 @@ def predict(above, lane, columns, repaired):
 
 @triton.jit
 def check_patch(data, offsets, sizes_at, patch_index, num_patches, size, CHANNELS: tl.constexpr):
-    """A fault if the bytes of a patch do not match their checksum."""
+    """Return a fault if the bytes of a patch do not match their checksum."""
     state = crc_start()
     for plane in range(CHANNELS):
         cell = plane * num_patches + patch_index

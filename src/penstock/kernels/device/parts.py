@@ -1,4 +1,4 @@
-"""Pieces that both formats use. Every load is checked against the end of what it may read."""
+"""Functions that both formats use. Every load is checked against the end of its range."""
 
 from __future__ import annotations
 
@@ -21,38 +21,38 @@ SCRATCH_AT = tl.constexpr(9)
 
 @triton.jit
 def is_within(at, end):
-    """Whether 0 <= at < end, in one comparison; either may be a plain number."""
+    """Return whether 0 <= at < end, in one comparison; either may be a plain number."""
     zero = tl.zeros([], tl.int32)
     return (zero + at).to(tl.uint32) < (zero + end).to(tl.uint32)
 
 
 @triton.jit
 def load_bytes(data, at, end):
-    """Bytes at positions `at` as numbers; 0 below 0 and from `end` on, whatever a damaged file says."""
+    """Load the bytes at positions `at` as numbers; 0 below 0 and from `end` on, even if the file is damaged."""
     return tl.load(data + at, mask=is_within(at, end), other=0).to(tl.int32)
 
 
 @triton.jit
 def load_next(data, at, step: tl.constexpr, end):
-    """Bytes at `at + step`, by an address that only the instruction adds the step to."""
+    """Load the bytes at `at + step`; the step is part of the instruction's address."""
     return tl.load(data + at + step, mask=is_within(at + step, end), other=0).to(tl.int32)
 
 
 @triton.jit
 def load_u16(data, at, end):
-    """Little-endian numbers of two bytes."""
+    """Load little-endian numbers of two bytes."""
     return load_bytes(data, at, end) | load_next(data, at, 1, end) << 8
 
 
 @triton.jit
 def load_u32(data, at, end):
-    """Little-endian numbers of four bytes; negative from 2^31 on, which every check refuses."""
+    """Load little-endian numbers of four bytes; from 2^31 on they are negative, which every check refuses."""
     return load_u16(data, at, end) | load_u16(data, at + 2, end) << 16
 
 
 @triton.jit
 def load_fields(data, at, bit, width, end, MAX_WIDTH: tl.constexpr):
-    """Fields of `width` bits that begin at bit `bit` of the bytes at `at`, least significant bit first."""
+    """Load fields of `width` bits that begin at bit `bit` of the bytes at `at`, least significant bit first."""
     first = at + (bit >> 3)
     word = load_u16(data, first, end)
     if MAX_WIDTH > 8:
@@ -62,7 +62,7 @@ def load_fields(data, at, bit, width, end, MAX_WIDTH: tl.constexpr):
 
 @triton.jit
 def place_rows(output, record, y, x, channel, lane):
-    """Where row `y` goes from column `x` on: a pointer, offsets of channels and lanes from it, the stride of rows."""
+    """Return the place of row `y` from column `x` on: a pointer, offsets of channels and lanes, and the row stride."""
     row_stride = tl.load(record + ROW_STRIDE)
     column_stride = tl.load(record + COLUMN_STRIDE)
     pixels = output + tl.load(record + OUTPUT_AT) + y * row_stride + x * column_stride
@@ -72,7 +72,7 @@ def place_rows(output, record, y, x, channel, lane):
 
 @triton.jit
 def store_row(pixels, offsets, samples, inside, scale, bias, NORMALISE: tl.constexpr):
-    """Store `samples` at `pixels + offsets` where `inside`; normalised, as samples * scale + bias in float32."""
+    """Store `samples` at `pixels + offsets` where `inside`; normalised as samples * scale + bias in float32."""
     if NORMALISE:
         samples = samples.to(tl.float32) * scale + bias
     tl.store(pixels + offsets, samples.to(pixels.dtype.element_ty), mask=inside)
@@ -80,12 +80,12 @@ def store_row(pixels, offsets, samples, inside, scale, bias, NORMALISE: tl.const
 
 @triton.jit
 def exclusive_cumsum(values, axis: tl.constexpr):
-    """Sums of what stands before each value."""
+    """Sum the values before each value."""
     return tl.cumsum(values, axis) - values
 
 
 @triton.jit
 def pick_line(values, index):
-    """values[:, index, :] for an index known only at run time."""
+    """Return values[:, index, :] for an index that is known only at run time."""
     line = tl.arange(0, values.shape[1])[None, :, None]
     return tl.sum(tl.where(line == index, values, 0), 1)

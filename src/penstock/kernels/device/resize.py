@@ -1,7 +1,7 @@
-"""Resizes, crops, flips and pads decoded images, and makes a batch of them: two kernels a pass, along x and along y.
+"""Resizes, crops, flips and pads of decoded images into a batch, with two kernels per pass: along x and along y.
 
-The weights are those of the native core, and so is the arithmetic: integers for 8-bit samples, doubles for 16-bit ones,
-each pass rounded to samples. A crop or a flip is a resize of one tap of weight 1.
+The weights and the arithmetic are those of the native core: integers for 8-bit samples, doubles for 16-bit ones, each
+pass rounded to samples. A crop or a flip is a resize with one tap of weight 1.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def filter_rows(
     source, images, first, weights, between,
     CHANNELS: tl.constexpr, WIDE: tl.constexpr, NARROW: tl.constexpr, GREY: tl.constexpr,
 ):  # fmt: skip
-    """Along x: tile `program_id(0)` of image `program_id(1)`, from its source to rows of CHANNELS samples a pixel."""
+    """Filter along x: tile `program_id(0)` of image `program_id(1)`, from its source to rows of CHANNELS per pixel."""
     image = images + tl.program_id(1) * COLUMNS
     height = tl.load(image + INPUT_HEIGHT).to(tl.int32)
     width = tl.load(image + OUTPUT_WIDTH).to(tl.int32)
@@ -74,9 +74,9 @@ def filter_columns(
     between, images, first, weights, values, output,
     CHANNELS: tl.constexpr, WIDE: tl.constexpr, FLOATS: tl.constexpr, SHIFT: tl.constexpr,
 ):  # fmt: skip
-    """Along y: tile `program_id(0)` of image `program_id(1)`; pads, converts and writes where the image belongs.
+    """Filter along y: tile `program_id(0)` of image `program_id(1)`. Pads, converts and writes to the batch.
 
-    FLOATS takes what a sample becomes from `values`; otherwise it is shifted left by SHIFT bits (right, if negative).
+    FLOATS looks up each sample in `values`; otherwise it is shifted left by SHIFT bits (right, if negative).
     """
     image = images + tl.program_id(1) * COLUMNS
     height = tl.load(image + OUTPUT_HEIGHT).to(tl.int32)
@@ -117,13 +117,13 @@ def filter_columns(
 
 @triton.jit
 def start(WIDE: tl.constexpr):
-    """Sums before the first tap."""
+    """Return the sums before the first tap."""
     return tl.zeros([ROWS, LANES], tl.float64) if WIDE else tl.full([ROWS, LANES], HALF, tl.int32)
 
 
 @triton.jit
 def rounded(total, WIDE: tl.constexpr):
-    """Sums as samples."""
+    """Round sums to samples."""
     if WIDE:
         sample = tl.minimum(tl.maximum(total + 0.5, 0.0), 65535.0).to(tl.int32)
     else:
@@ -133,7 +133,7 @@ def rounded(total, WIDE: tl.constexpr):
 
 @triton.jit
 def load_samples(pixels, channel, inside, NARROW: tl.constexpr, GREY: tl.constexpr):
-    """Samples of a channel, or the luma of red, green and blue as the native core weighs it."""
+    """Load the samples of a channel, or the luma of red, green and blue as the native core computes it."""
     if GREY:
         red = tl.load(pixels, mask=inside, other=0).to(tl.int64)
         green = tl.load(pixels + 1, mask=inside, other=0).to(tl.int64)

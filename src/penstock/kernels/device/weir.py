@@ -1,8 +1,8 @@
-"""Decodes Weir, one program for each tile, straight from the bytes of the files. Words: spec/weir.md.
+"""Weir decoder with one program per tile, directly from the bytes of the files. spec/weir.md defines the terms.
 
-A tile's planes are the rows of one tensor, padded to a power of two; a constant plane is one without a coded bit. No
-memory passes between threads: all they share are the tensors. A damaged tile says so in its status; it reads
-nothing outside its own bytes and writes nothing outside its own pixels.
+The planes of a tile are the rows of one tensor, padded to a power of two; a constant plane has no coded bit. Threads
+share only the tensors, and no other memory. A damaged tile sets its status. It never reads outside its own bytes or
+writes outside its own pixels.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def weir_tiles(
 
 @triton.jit
 def read_range(data, tile, num_tiles, size):
-    """Begin and end of a tile's bytes in its file; nothing (0, 0) and a fault if the offsets are not in order."""
+    """Read begin and end of a tile's bytes in its file; (0, 0) and a fault if the offsets are not in order."""
     entry_bytes = 4 + 4 * (load_bytes(data, 18, size) & 1)
     entry = HEADER_BYTES + tile * entry_bytes
     begin = load_u32(data, entry, size)
@@ -147,7 +147,7 @@ def read_range(data, tile, num_tiles, size):
 
 @triton.jit
 def check_tile(data, tile, num_tiles, begin, end, size):
-    """A fault if the bytes of a tile do not match their checksum."""
+    """Return a fault if the bytes of a tile do not match their checksum."""
     entry_bytes = 4 + 4 * (load_bytes(data, 18, size) & 1)
     stored = load_u32(data, HEADER_BYTES + entry_bytes * (num_tiles + 1) + 4 * tile, size)
     return tl.where(crc_finish(crc_bytes(data, begin, end, crc_start())) == stored, 0, BAD_CHECKSUM)
@@ -157,7 +157,7 @@ def check_tile(data, tile, num_tiles, begin, end, size):
 def read_head(
     data, begin, end, rows, DENSE: tl.constexpr, CHANNELS: tl.constexpr, PLANES: tl.constexpr, BITS: tl.constexpr
 ):  # fmt: skip
-    """Where the parts of a tile lie; none reaches beyond `end`, and a fault if one wanted to."""
+    """Locate the parts of a tile. No part goes beyond `end`; a fault is set if one would."""
     p = tl.arange(0, PLANES)
     flags = load_bytes(data, begin, end)
     coded = ((flags >> (4 + p) & 1) ^ 1) & (p < CHANNELS)
@@ -197,7 +197,7 @@ def read_head(
 
 @triton.jit
 def num_ones(masks):
-    """How many of eight bits are set, bit j of them being bit 4j of a mask."""
+    """Count the set bits among eight, where bit j is bit 4j of a mask."""
     masks += masks >> 16
     masks += masks >> 8
     return (masks + (masks >> 4)) & 15
@@ -205,10 +205,11 @@ def num_ones(masks):
 
 @triton.jit
 def read_unary(data, at, end, bit, alive, limit):
-    """Values written in transposed unary from bit `bit` of the bytes at `at` on, and the bit behind them.
+    """Read values in transposed unary from bit `bit` of the bytes at `at`, and return the bit behind them.
 
-    A level has a bit for each value that is still alive; a value counts its ones. Eight values share an element: value
-    j is alive if bit 4j of `alive` is set; the counts come back as bytes of two numbers, values 0 2 4 6 and 1 3 5 7.
+    A level has one bit for each value that is still alive; a value counts its ones. Eight values share an element:
+    value j is alive if bit 4j of `alive` is set. The counts are returned as bytes of two numbers, values 0 2 4 6 and
+    1 3 5 7.
     """
     even = tl.zeros_like(alive)
     odd = tl.zeros_like(alive)
@@ -234,7 +235,7 @@ def read_unary(data, at, end, bit, alive, limit):
 
 @triton.jit
 def count_of(even, odd, j):
-    """Value j of what `read_unary` gives."""
+    """Return value j of the result of `read_unary`."""
     return tl.where((j & 1) != 0, odd, even) >> (8 * (j >> 1)) & 255
 
 
@@ -243,7 +244,7 @@ def read_chunk(
     data, control_at, control_end, control_bit, line_above, coded,
     DENSE: tl.constexpr, PLANES: tl.constexpr, BITS: tl.constexpr,
 ):  # fmt: skip
-    """The codes [plane, line, block] of the next chunk, its last line, and where the chunk ends."""
+    """Read the codes [plane, line, block] of the next chunk, its last line, and the end of the chunk."""
     highest: tl.constexpr = BITS + 1 if DENSE else BITS
     alive = tl.broadcast_to(coded[:, None] * 0x11111111, [PLANES, CHUNK]).reshape([PLANES * CHUNK])
     even, odd, control_bit = read_unary(data, control_at, control_end, control_bit, alive, 2 * highest)
@@ -261,7 +262,7 @@ def read_chunk(
 def find_masks(
     data, control_at, control_end, coded, num_groups, num_chunks, PLANES: tl.constexpr, BITS: tl.constexpr
 ):  # fmt: skip
-    """Where the row masks of a dense tile begin: behind all codes, which are read here for the first time."""
+    """Find the start of the row masks of a dense tile, which come after all codes; reads the codes once for this."""
     control_bit = 0
     num_sparse = 0
     fault = 0
@@ -281,7 +282,7 @@ def find_masks(
 
 @triton.jit
 def read_modes(data, modes_at, modes_end, group, coded):
-    """The mode of each plane; 0, which keeps a plane as it is, for constant ones."""
+    """Read the mode of each plane; constant planes get 0, which leaves them unchanged."""
     index = group * tl.sum(coded, 0) + exclusive_cumsum(coded, 0)
     mode = load_bytes(data, modes_at + (index >> 1), modes_end) >> (4 * (index & 1)) & 15
     mode = tl.where(coded != 0, mode, 0)
@@ -290,7 +291,7 @@ def read_modes(data, modes_at, modes_end, group, coded):
 
 @triton.jit
 def read_fast_group(codes, half, coded, group_rows, payload_used, PLANES: tl.constexpr):
-    """Offset in the payload and width of each field block [plane, row, block] of a group, as 32 * offset + width."""
+    """Compute payload offset and width of each field block [plane, row, block] of a group, as 32 * offset + width."""
     widths = pick_line(codes.reshape([PLANES, CHUNK // GROUP, GROUP * BLOCKS]), half)
     row = tl.arange(0, GROUP * BLOCKS)[None, :] // BLOCKS
     widths = tl.where((coded[:, None] != 0) & (row < group_rows), widths, 0).reshape([PLANES * GROUP * BLOCKS])
@@ -303,7 +304,7 @@ def read_dense_group(
     data, masks_at, payload_at, payload_end, unary_at, unary_end, codes, coded, group_rows,
     payload_used, unary_bit, num_masks, CHANNELS: tl.constexpr, PLANES: tl.constexpr, BITS: tl.constexpr,
 ):  # fmt: skip
-    """The field blocks of a group as `read_fast_group` gives them, and its quotients as `read_unary` gives them."""
+    """Compute the field blocks of a group like `read_fast_group`, and its quotients like `read_unary`."""
     index = tl.arange(0, PLANES)
     block = tl.arange(0, GROUP * BLOCKS) % BLOCKS
     row = tl.arange(0, GROUP * BLOCKS) // BLOCKS
@@ -350,7 +351,7 @@ def read_row(
     data, payload_at, payload_end, fields, even, odd, row,
     DENSE: tl.constexpr, PLANES: tl.constexpr, BITS: tl.constexpr,
 ):  # fmt: skip
-    """The residuals [plane, lane] of one row of a group."""
+    """Read the residuals [plane, lane] of one row of a group."""
     block = pick_line(fields, row)[:, :, None]
     width = block & 31
     lane = tl.arange(0, BLOCKS)[None, None, :]
@@ -363,20 +364,20 @@ def read_row(
 
 @triton.jit
 def choose(mask, yes, no):
-    """`yes` where the mask is all ones, `no` where it is 0: one instruction, and no predicate."""
+    """Select `yes` where the mask is all ones and `no` where it is 0, in one instruction without a predicate."""
     return no ^ ((yes ^ no) & mask)
 
 
 @triton.jit
 def check_unary(bits, num_bytes, coded):
-    """A fault if a plane's unary stream has another length than its bits."""
+    """Return a fault if the unary stream of a plane is not as long as its bits."""
     fits = (bits + 7) // 8 == num_bytes
     return tl.max(tl.where((coded != 0) & ~fits, BAD_UNARY, 0), 0)
 
 
 @triton.jit
 def rebuild_row(above, residuals, mode, BITS: tl.constexpr):
-    """The samples of a row from the row above. A plane without residuals in mode 0 stays as it is."""
+    """Rebuild the samples of a row from the row above. A plane without residuals in mode 0 does not change."""
     # Masks and shifts that change with the group only; a shift by 31 leaves nothing.
     is_smooth = -((mode == 1) | (mode >= 5)).to(tl.int32)
     is_running = -(mode >= 2).to(tl.int32)
@@ -395,7 +396,7 @@ def rebuild_row(above, residuals, mode, BITS: tl.constexpr):
 
 @triton.jit
 def colours(planes, transform, CHANNELS: tl.constexpr, BITS: tl.constexpr):
-    """The channels [channel, lane] of a row of planes."""
+    """Convert a row of planes to its channels [channel, lane]."""
     if CHANNELS < 3:
         return planes
     half: tl.constexpr = 1 << (BITS - 1)
