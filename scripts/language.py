@@ -61,7 +61,6 @@ UNFINISHED: tuple[str, ...] = (
     "src/penstock/sources",
     "src/penstock/storage",
     "src/penstock/torch",
-    "src/penstock/transforms",
 )
 
 PROPERTIES = frozenset({"property", "cached_property", "setter"})

@@ -32,9 +32,9 @@ class Field:
     type: str = ""
     """Arrow's name of a column's type."""
     classes: tuple[str, ...] | None = None
-    """Names that an integer column counts."""
+    """Names of the values of an integer column."""
 
     @property
     def is_image(self) -> bool:
-        """Whether the field holds images."""
+        """True if the field holds images."""
         return self.role in IMAGE_ROLES

@@ -1,4 +1,4 @@
-"""Where the bytes of one image field lie, as arrays with one entry per sample."""
+"""Places of the bytes of one image field, as arrays with one entry per sample."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class StoredColumns(ImageColumns):
     orientation: npt.NDArray[np.uint8]
     metadata_length: npt.NDArray[np.int32]
     segments: Segments | None
-    """None if every image is in one piece."""
+    """Pieces of images in blocks; None if every image is in one piece."""
     shard_files: tuple[str, ...]
     """Names of the files, relative to the dataset's folder."""
     shard_bytes: npt.NDArray[np.int64]

@@ -31,11 +31,11 @@ class Listing:
     files: Sequence[bytes]
     """Paths of the files that `images` refer to, as `os.fsencode` gives them."""
     splits: pa.StringArray | None = None
-    """Such as train and val; null where a sample is in none."""
+    """Split of each sample, such as train or val; null if it is in no split."""
     columns: Mapping[str, pa.Array] = field(default_factory=dict)
-    """`label` and further columns: numbers, strings, booleans, and lists of those (boxes)."""
+    """Columns, such as `label`: numbers, strings, booleans, and lists of those (boxes)."""
     classes: tuple[str, ...] | None = None
-    """Names of the classes that `label` counts, if it is an index into such a table."""
+    """Names of the classes, if `label` is an index into such a table."""
     left_out: Mapping[str, int] = field(default_factory=dict)
     """Files and fields that the source passed over, and how many: shown to the user, stored nowhere."""
 

@@ -55,7 +55,7 @@ class SampleIndex(ABC):
     kind: str
     """Kind of source, such as "folder" or "dataset"."""
     left_out: Mapping[str, int]
-    """Files and fields that are no part of the samples, and how many."""
+    """Files and fields that are not part of the samples, with their number."""
     _ids: Ids | None = None
 
     @property
@@ -89,7 +89,7 @@ class SampleIndex(ABC):
 
     @abstractmethod
     def _column(self, name: str) -> pa.Array:
-        """Return a column for all samples; raises `ArgumentError` if there is none of that name."""
+        """Return a column for all samples; raises `ArgumentError` if it does not exist."""
 
     @abstractmethod
     def _read(self, sample_id: int, field: str, fidelity: int | None) -> bytes:
@@ -107,7 +107,7 @@ class SampleIndex(ABC):
 
     @property
     def selection(self) -> Ids | None:
-        """As `ids`; None if all samples are selected."""
+        """Ids of the selected samples; None if all are selected."""
         return self._ids
 
     @property

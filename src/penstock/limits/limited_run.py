@@ -19,7 +19,7 @@ from penstock.machine import EMULATED_DISK, EmulatedDisk
 
 @dataclass(frozen=True, slots=True)
 class Enforcement:
-    """What enforced each limit: `cgroup v1`, `cgroup v2`, `affinity`, `readers` or `nothing`; empty without a limit.
+    """Enforcement of each limit: `cgroup v1`, `cgroup v2`, `affinity`, `readers` or `nothing`; empty if not limited.
 
     A limit that nothing enforces is reported as well, so that figures measured under it are not trusted blindly.
     """
@@ -38,22 +38,22 @@ class Enforcement:
 
 @dataclass(frozen=True, slots=True)
 class Completed:
-    """The outcome of a command that ran under limits."""
+    """Result of a limited command."""
 
     exit_code: int
-    """Negative: the signal that ended it."""
+    """Exit code of the command; negative for the signal that ended it."""
     stdout: bytes
     stderr: bytes
-    """Empty unless it was asked to be quiet."""
+    """Captured stderr; empty unless `quiet` was set."""
     enforced_by: Enforcement
     peak_memory_bytes: int | None
-    """Of the group, page cache included; None without a group for memory."""
+    """Peak memory of the group, including the page cache; None without a group for memory."""
     disk_bytes_read: int | None
-    """As the disk's throttle counted; None without a group for the disk."""
+    """Bytes counted by the disk's throttle; None without a group for the disk."""
 
     @property
     def was_killed_for_memory(self) -> bool:
-        """Whether the kernel ended it at its memory limit, as far as one can tell."""
+        """True if the kernel probably killed the command at its memory limit."""
         return self.exit_code == -9 and self.enforced_by.memory.startswith("cgroup")
 
 
@@ -67,12 +67,19 @@ def run(
     quiet: bool = False,
     on_line: Callable[[bytes], None] | None = None,
 ) -> Completed:
-    r"""Run a command under limits and return its output; its error output goes to ours unless it is `quiet`.
+    r"""Run a command under limits and return its output; its stderr goes to ours unless `quiet` is set.
 
-    `on` is a file or folder on the disk that a disk limit is meant for. Where no control group can enforce that limit,
-    `enforced_by.disk` is `readers`: Penstock's own readers obey it in every process of the command, other programs do
-    not. `on_line` is called with each line of the output as it is printed. Processes that the command leaves behind in
-    a control group are killed when it ends.
+    Processes that the command leaves behind in a control group are killed when it ends.
+
+    Args:
+        command: The program and its arguments.
+        limits: Limits of memory, disk and cores.
+        on: A file or folder on the disk to limit. If no control group can limit it, `enforced_by.disk` is `readers`:
+            Penstock's own readers enforce the limit in all processes of the command; other programs are not limited.
+        environment: Environment of the command; the current one by default.
+        timeout_seconds: Time after which the command is killed.
+        quiet: Capture stderr instead of passing it on.
+        on_line: Function that is called with each line of output when it arrives.
 
     >>> run(["echo", "hello"], Limits(cores=1)).stdout
     b'hello\n'
@@ -96,7 +103,7 @@ def run(
 
 
 def _environment(given: Mapping[str, str] | None, limits: Limits, enforced_by: Enforcement) -> dict[str, str]:
-    """What the command finds around it; a disk limit that no group holds is for its readers."""
+    """Return the environment of the command, with a disk limit for the readers if no group enforces it."""
     environment = dict(os.environ if given is None else given)
     if enforced_by.disk == "readers":
         disk = EmulatedDisk(limits.disk_bytes_per_second, limits.disk_reads_per_second)
@@ -111,7 +118,7 @@ def _execute(
     quiet: bool,
     on_line: Callable[[bytes], None] | None,
 ) -> tuple[int, bytes, bytes]:
-    """Exit code, output and errors. What is said on stderr goes to a file, so that nobody waits for its reader."""
+    """Return exit code, output and errors. Stderr goes to a file, so the command never waits for a reader."""
     with tempfile.TemporaryFile() as told:
         child = subprocess.Popen(
             command,
@@ -150,10 +157,7 @@ def _enforcement(limits: Limits, groups: list[Group]) -> Enforcement:
 
 
 def device_of(path: Path) -> str | None:
-    """Return the whole disk that a path is on, as MAJOR:MINOR; throttles know no partitions.
-
-    None for file systems without a disk, and for a path that cannot be asked: the command itself will report that.
-    """
+    """Return the whole disk of a path, because throttles cannot limit partitions; None if it has no disk."""
     try:
         number = path.stat().st_dev
     except OSError:

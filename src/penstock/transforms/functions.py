@@ -47,9 +47,9 @@ class Takes(Enum):
     """Kind of input that a function takes."""
 
     IMAGE = "image"
-    """Only the image; the function may move pixels."""
+    """Image alone; the function may move pixels."""
     STILL_IMAGE = "still image"
-    """Only the image; the function does not move pixels."""
+    """Image alone; the function does not move pixels."""
     SAMPLE = "sample"
     """Whole sample as a dict."""
     TENSORS = "tensors"

@@ -30,7 +30,7 @@ WRONG: list[tuple[Callable[[], Transform], str]] = [
     (lambda: Resize(64, max_size=64), "must be above size"),
     (lambda: Resize((64, 64), max_size=80), "one number"),
     (lambda: Resize(64, "cubic"), "no interpolation"),  # type: ignore[arg-type]
-    (lambda: Resize(64, antialias=False), "antialias=False is not offered"),
+    (lambda: Resize(64, antialias=False), "antialias=False is not supported"),
     (lambda: CenterCrop(-3), "no size"),
     (lambda: CenterCrop(2.5), "no size"),  # type: ignore[arg-type]
     (lambda: RandomCrop(32, padding=(1, 2, 3)), "no padding"),
