@@ -25,6 +25,7 @@ from penstock.plan import Goals, make_plan, write_plan
 from penstock.profile import write_profile
 from penstock.testing.codec import capabilities_of, sample_image
 from penstock.types import Pixels
+from tests.jpeg_kinds import generated
 from tests.jpeg_samplings import all_samplings, noise_jpeg
 from tests.unit.codecs.test_suite import FORMATS
 from tests.unit.plan.conftest import make_profile
@@ -273,10 +274,27 @@ def source_seeds() -> Iterator[Seed]:
     yield Seed("pcr", "index", b"\0" + index_of("a.pcr", [len(part) for part in record]))
 
 
+def restore_seeds() -> Iterator[Seed]:
+    """JPEGs of kinds that no library writes, and bodies of restoration data for the small images of the target."""
+    for number in range(40):
+        yield Seed("restore", f"generated-{number}", generated(number))
+    head = bytes.fromhex("02 0401 0000 06c0 08")
+    notes = {"usual": "00", "padding": "01 00 02 08 ff", "runs": "01 00 0c 01 05", "zeros": "01 00 10 01 00 01"}
+    for name, text in notes.items():
+        for kind in range(4):
+            fills = bytes(kind and 3)
+            yield Seed(
+                "restore", f"body-{name}-{kind}", bytes([kind]) + head + b"\x0a\x0b\0" + bytes.fromhex(text) + fills
+            )
+    scans = "09 01 00 00 00 00 01  09 01 00 00 00 00 10  09 01 00 00 01 3f 01  09 01 00 00 01 3f 10"
+    yield Seed("restore", "body-progressive", b"\0" + head[:-3] + b"\x06\xc2\x08" + bytes.fromhex(scans) + b"\x0b\0\0")
+
+
 def write_seeds(folder: Path) -> None:
     """Write every seed as TARGET/NAME below `folder`."""
-    jpegs = [replace(seed, codec="transcode") for seed in all_seeds() if seed.codec in ("jpeg", "pjpeg")]
+    files = [seed for seed in all_seeds() if seed.codec in ("jpeg", "pjpeg")]
+    jpegs = [replace(seed, codec=target) for seed in files for target in ("restore", "transcode")]
     readers = (*metadata_seeds(), *dataset_seeds(), *document_seeds(), *source_seeds())
-    for seed in (*all_seeds(), *part_seeds(), *jpegs, *readers):
+    for seed in (*all_seeds(), *part_seeds(), *jpegs, *restore_seeds(), *readers):
         (folder / seed.codec).mkdir(parents=True, exist_ok=True)
         (folder / seed.codec / seed.name).write_bytes(seed.data)

@@ -22,7 +22,7 @@ SEEDS = BUILD / "seeds"
 PYTHON_FOLDER = ROOT / "fuzz" / "python"
 
 NATIVE_PARTS = (
-    *("l3_round_trip", "metadata", "png_round_trip", "transcode"),
+    *("l3_round_trip", "metadata", "png_round_trip", "restore", "transcode"),
     *("weir_header", "weir_round_trip", "weir_tile"),
 )
 READERS = ("dataset", "documents", "index", "manifest", "pcr", "tar")
@@ -51,7 +51,7 @@ def build(sanitizer: str = "address") -> None:
             if done.returncode != 0:
                 raise FuzzError(f"`{' '.join(command)}` failed:\n{done.stdout[-4000:]}{done.stderr[-4000:]}")
         write_seeds(SEEDS)
-        for target in ("jpeg", "transcode"):
+        for target in ("jpeg", "restore", "transcode"):
             subprocess.run([str(folder / "fuzz" / "jpeg_seeds"), str(SEEDS / target)], check=True)
 
 

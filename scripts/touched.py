@@ -43,7 +43,10 @@ RULES = (
     Rule(("fuzz/CMakeLists.txt", "fuzz/oss-fuzz/*"), (OSS_FUZZ,)),
     Rule(("native/base/*", "native/codecs/co*", "native/codecs/decode*", "fuzz/*"), (FUZZ,)),
     Rule(("native/codecs/co*", "native/codecs/decode*", "tests/native/codecs*"), ("tests/unit/codecs/test_native.py",)),
-    Rule(("native/codecs/jpeg*",), (FUZZ_ONE.format(codec="pjpeg"), FUZZ_ONE.format(codec="transcode"))),
+    Rule(
+        ("native/codecs/jpeg*",),
+        tuple(FUZZ_ONE.format(codec=target) for target in ("pjpeg", "restore", "transcode")),
+    ),
     Rule(("native/codecs/*metadata*", "native/codecs/*embed*"), (FUZZ_ONE.format(codec="metadata"),)),
     Rule(
         ("src/penstock/documents.py", "src/penstock/plan/*", "src/penstock/profile/values.py"),

@@ -21,7 +21,7 @@ for program in "${build_folder}"/fuzz/fuzz_*; do
     # The targets run on a machine without these libraries.
     ldd "${program}" | awk '/libjpeg|libwebp|libsharpyuv|libdeflate|libxxhash/ { print $3 }' | xargs -r cp -t "${OUT}/lib"
     inputs=("${source_folder}/fuzz/corpus/${name}"/*)
-    if [ "${name}" = jpeg ] || [ "${name}" = transcode ]; then inputs+=("${seeds}"/*); fi
+    if [ "${name}" = jpeg ] || [ "${name}" = restore ] || [ "${name}" = transcode ]; then inputs+=("${seeds}"/*); fi
     python3 -m zipfile -c "${OUT}/${target}_seed_corpus.zip" "${inputs[@]}"
     printf '[libfuzzer]\nmax_len = 10000\ntimeout = 10\n' > "${OUT}/${target}.options"
 done

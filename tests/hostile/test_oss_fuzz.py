@@ -34,7 +34,7 @@ def test_its_build_script_makes_targets_that_run(tmp_path: Path) -> None:
     built = subprocess.run([str(ROOT / "fuzz/oss-fuzz/build.sh")], env=environment, capture_output=True, text=True)
     assert built.returncode == 0, built.stdout[-3000:] + built.stderr[-3000:]
     found = {path.name for path in (tmp_path / "out").iterdir()}
-    for name in [codec.name for codec in BUILTIN if codec.name not in PYTHON] + ["transcode", "metadata"]:
+    for name in [codec.name for codec in BUILTIN if codec.name not in PYTHON] + ["restore", "transcode", "metadata"]:
         assert {f"fuzz_{name}", f"fuzz_{name}_seed_corpus.zip", f"fuzz_{name}.options"} <= found
     corpus = tmp_path / "corpus"
     shutil.unpack_archive(tmp_path / "out" / "fuzz_png_seed_corpus.zip", corpus)
