@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
+from penstock.tools import import_tool
+
 CONFIDENCE = 0.95
 
 
@@ -43,7 +45,7 @@ def estimate(values: Sequence[float]) -> Estimate:
     mean = fmean(values)
     if len(values) < 2:
         return Estimate(mean, mean, mean, len(values))
-    from scipy.stats import t  # type: ignore[import-untyped]  # it ships no types; only an analysis needs it
+    t = import_tool("scipy.stats").t  # only an analysis needs it
 
     half = float(t.ppf((1 + CONFIDENCE) / 2, len(values) - 1)) * stdev(values) / math.sqrt(len(values))
     return Estimate(mean, mean - half, mean + half, len(values))

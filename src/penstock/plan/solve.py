@@ -20,6 +20,7 @@ from penstock.errors import ArgumentError
 from penstock.plan.mix_rates import rates_of, single_format
 from penstock.plan.problem import Problem
 from penstock.rates import share_in_memory
+from penstock.tools import import_tool
 from penstock.types import Floats
 from penstock.units import bytes_text
 
@@ -59,8 +60,7 @@ def solve(problem: Problem, columns: Sequence[int] | None = None) -> Solution:
     ArgumentError if not even the smallest formats fit the storage limit.
     """
     # Here, because it takes longer to import than a command takes to say its help.
-    from scipy import sparse  # type: ignore[import-untyped]  # its stubs are another project's
-    from scipy.optimize import linprog  # type: ignore[import-untyped]
+    sparse, linprog = import_tool("scipy.sparse"), import_tool("scipy.optimize").linprog
 
     _check_storage(problem)
     unit = _time_unit(problem)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from penstock.tools import import_tool
+
 
 @dataclass(frozen=True, slots=True)
 class Figure:
@@ -61,16 +63,15 @@ class Page:
 
 def render(page: Page) -> bytes:
     """The page as HTML. Text is escaped; figures are not, they are ours."""
-    # Here, because only a report needs it.
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("penstock", "report"),
+    jinja2 = import_tool("jinja2")  # only a report needs it
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("penstock", "report"),
         autoescape=True,
-        undefined=StrictUndefined,
+        undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     template = environment.get_template("page.html")
     members = {name: getattr(page, name) for name in ("title", "subtitle", "sections", "answer", "attachment")}
-    return template.render(members).encode()
+    rendered: str = template.render(members)
+    return rendered.encode()
