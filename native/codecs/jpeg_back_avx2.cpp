@@ -100,6 +100,15 @@ struct Avx2 {
         _mm_storeu_si128(reinterpret_cast<__m128i*>(target), _mm_xor_si128(bytes, _mm_set1_epi8(-128)));
     }
 
+    static PENSTOCK_INLINE void transpose_quads(Words (&rows)[4]) {
+        const __m256i even[2] = {_mm256_unpacklo_epi64(rows[0], rows[1]), _mm256_unpacklo_epi64(rows[2], rows[3])};
+        const __m256i odd[2] = {_mm256_unpackhi_epi64(rows[0], rows[1]), _mm256_unpackhi_epi64(rows[2], rows[3])};
+        rows[0] = _mm256_permute2x128_si256(even[0], even[1], 0x20);
+        rows[1] = _mm256_permute2x128_si256(odd[0], odd[1], 0x20);
+        rows[2] = _mm256_permute2x128_si256(even[0], even[1], 0x31);
+        rows[3] = _mm256_permute2x128_si256(odd[0], odd[1], 0x31);
+    }
+
     static PENSTOCK_INLINE void store_rows(const Words (&upper)[8], const Words (&lower)[8], std::uint8_t* const* runs,
                                            std::size_t stride, std::size_t row) {
         // 128 bits of a register: eight blocks of one column, the upper row, then the lower.

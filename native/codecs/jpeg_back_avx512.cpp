@@ -102,6 +102,32 @@ struct Avx512 {
         _mm256_storeu_si256(reinterpret_cast<__m256i*>(target), _mm256_xor_si256(bytes, _mm256_set1_epi8(-128)));
     }
 
+    /// Four registers of four times 128 bits.
+    static PENSTOCK_INLINE void transpose_quarters(__m512i (&rows)[4]) {
+        const __m512i a = _mm512_shuffle_i64x2(rows[0], rows[1], 0x44);
+        const __m512i b = _mm512_shuffle_i64x2(rows[0], rows[1], 0xEE);
+        const __m512i c = _mm512_shuffle_i64x2(rows[2], rows[3], 0x44);
+        const __m512i d = _mm512_shuffle_i64x2(rows[2], rows[3], 0xEE);
+        rows[0] = _mm512_shuffle_i64x2(a, c, 0x88);
+        rows[1] = _mm512_shuffle_i64x2(a, c, 0xDD);
+        rows[2] = _mm512_shuffle_i64x2(b, d, 0x88);
+        rows[3] = _mm512_shuffle_i64x2(b, d, 0xDD);
+    }
+    static PENSTOCK_INLINE void transpose_quads(Words (&rows)[8]) {
+        __m512i even[4];
+        __m512i odd[4];
+        for (int i = 0; i < 4; ++i) {
+            even[i] = _mm512_unpacklo_epi64(rows[2 * i], rows[2 * i + 1]);
+            odd[i] = _mm512_unpackhi_epi64(rows[2 * i], rows[2 * i + 1]);
+        }
+        transpose_quarters(even);
+        transpose_quarters(odd);
+        for (int i = 0; i < 4; ++i) {
+            rows[2 * i] = even[i];
+            rows[2 * i + 1] = odd[i];
+        }
+    }
+
     static PENSTOCK_INLINE void store_rows(const Words (&upper)[8], const Words (&lower)[8], std::uint8_t* const* runs,
                                            std::size_t stride, std::size_t row) {
         // 128 bits of a register: eight blocks of one column, the upper row, then the lower.
@@ -115,16 +141,11 @@ struct Avx512 {
                 twos[x] = i == 0 ? _mm512_unpacklo_epi64(columns[2 * x], columns[2 * x + 1])
                                  : _mm512_unpackhi_epi64(columns[2 * x], columns[2 * x + 1]);
             }
-            const __m512i a = _mm512_shuffle_i64x2(twos[0], twos[1], 0x44);
-            const __m512i b = _mm512_shuffle_i64x2(twos[0], twos[1], 0xEE);
-            const __m512i c = _mm512_shuffle_i64x2(twos[2], twos[3], 0x44);
-            const __m512i d = _mm512_shuffle_i64x2(twos[2], twos[3], 0xEE);
-            const __m512i samples[4] = {_mm512_shuffle_i64x2(a, c, 0x88), _mm512_shuffle_i64x2(a, c, 0xDD),
-                                        _mm512_shuffle_i64x2(b, d, 0x88), _mm512_shuffle_i64x2(b, d, 0xDD)};
+            transpose_quarters(twos);
             for (std::size_t run = 0; run < 4; ++run) {
                 if (runs[run] == nullptr) continue;
                 _mm512_storeu_si512(runs[run] + (row + i) * stride,
-                                    _mm512_permutexvar_epi8(_mm512_load_si512(kShuffles.blocks), samples[run]));
+                                    _mm512_permutexvar_epi8(_mm512_load_si512(kShuffles.blocks), twos[run]));
             }
         }
     }

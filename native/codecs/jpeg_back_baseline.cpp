@@ -80,6 +80,12 @@ struct Sse2 {
         _mm_storel_epi64(reinterpret_cast<__m128i*>(target), bytes);
     }
 
+    static PENSTOCK_INLINE void transpose_quads(Words (&rows)[2]) {
+        const __m128i even = _mm_unpacklo_epi64(rows[0], rows[1]);
+        rows[1] = _mm_unpackhi_epi64(rows[0], rows[1]);
+        rows[0] = even;
+    }
+
     static PENSTOCK_INLINE void store_rows(const Words (&upper)[8], const Words (&lower)[8], std::uint8_t* const* runs,
                                            std::size_t stride, std::size_t row) {
         __m128i c[8];  // eight blocks of one column, the upper row, then the lower

@@ -24,6 +24,10 @@ struct BackKernels {
     /// By the logarithm of the block's size: 1, 2, 4, 8 samples.
     InverseDct inverse_dct[4];
 
+    /// Moves the first `num_positions` positions of eight quads (32 blocks) into the first half of `group.wide`, and
+    /// leaves zeros behind. Up to eight positions more may be moved.
+    void (*take_quads)(std::int16_t* quads, CoefficientGroup& group, std::size_t num_positions) noexcept;
+
     /// Rows of `count` samples to interleaved pixels. Inputs may be read up to `kScratchSlack` further; `out` is
     /// written to the byte.
     void (*ycc_to_rgb)(const std::uint8_t* y, const std::uint8_t* cb, const std::uint8_t* cr, std::uint8_t* out,

@@ -75,6 +75,13 @@ struct Neon {
     }
     static PENSTOCK_INLINE void store_bytes(Words words, std::uint8_t* target) { vst1_u8(target, to_samples(words)); }
 
+    static PENSTOCK_INLINE void transpose_quads(Words (&rows)[2]) {
+        const int64x2_t first = vreinterpretq_s64_s16(rows[0]);
+        const int64x2_t second = vreinterpretq_s64_s16(rows[1]);
+        rows[0] = vreinterpretq_s16_s64(vzip1q_s64(first, second));
+        rows[1] = vreinterpretq_s16_s64(vzip2q_s64(first, second));
+    }
+
     static PENSTOCK_INLINE void store_rows(const Words (&upper)[8], const Words (&lower)[8], std::uint8_t* const* runs,
                                            std::size_t stride, std::size_t row) {
         Bytes c[8];  // eight blocks of one column, the upper row, then the lower

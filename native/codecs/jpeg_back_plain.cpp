@@ -116,6 +116,16 @@ void inverse_dct_plain(const CoefficientGroup& group, unsigned half, const std::
     }
 }
 
+void take_quads_plain(std::int16_t* quads, CoefficientGroup& group, std::size_t num_positions) noexcept {
+    for (std::size_t lane = 0; lane < kHalfBlocks; ++lane) {
+        std::int16_t* values = quads + lane / kQuadBlocks * kQuadWords + lane % kQuadBlocks;
+        for (std::size_t k = 0; k < num_positions; ++k) {
+            group.wide[k][lane] = values[k * kQuadBlocks];
+            values[k * kQuadBlocks] = 0;
+        }
+    }
+}
+
 std::uint8_t to_pixel(int value) { return static_cast<std::uint8_t>(std::clamp(value, 0, 255)); }
 
 // The factors are those of JFIF times 2^16, rounded.
@@ -167,6 +177,7 @@ void spread_plain(const std::uint16_t* sums, std::uint8_t* out, std::size_t coun
 
 const BackKernels kBackPlain{
     {inverse_dct_plain<1>, inverse_dct_plain<2>, inverse_dct_plain<4>, inverse_dct_plain<8>},
+    take_quads_plain,
     ycc_to_rgb_plain,
     interleave_plain,
     widen_plain,

@@ -11,6 +11,7 @@
 //   V::shift_right<n>(longs)      arithmetic
 //   V::store_rows(upper, lower, runs, stride, row)   samples of 8 columns, rows `row` and `row + 1`
 //   V::store_bytes(words, bytes)  kLanes samples, as they are
+//   V::transpose_quads(rows)      kLanes / 4 registers of as many 64-bit parts, transposed
 //   V::Bytes and what `spread` and the rows below it use
 //
 // Everything has internal linkage: the same template compiled for two instruction sets must not meet in the linker
@@ -265,6 +266,29 @@ void inverse_dct_small(const CoefficientGroup& group, unsigned half, const std::
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
+// Quads to groups.
+
+template <typename V>
+void take_quads(std::int16_t* quads, CoefficientGroup& group, std::size_t num_positions) noexcept {
+    constexpr std::size_t kQuads = V::kLanes / kQuadBlocks;  // in a register, and positions of a quad in one
+    for (std::size_t lane = 0; lane < kHalfBlocks; lane += V::kLanes) {
+        std::int16_t* first = quads + lane / kQuadBlocks * kQuadWords;
+        for (std::size_t k = 0; k < num_positions; k += kQuads) {
+            typename V::Words rows[kQuads];
+            for (std::size_t i = 0; i < kQuads; ++i) {
+                std::int16_t* quad = first + i * kQuadWords + k * kQuadBlocks;
+                rows[i] = V::load(quad);
+                V::store(reinterpret_cast<std::uint16_t*>(quad), V::fill(0));
+            }
+            V::transpose_quads(rows);
+            for (std::size_t i = 0; i < kQuads; ++i) {
+                V::store(reinterpret_cast<std::uint16_t*>(group.wide[k + i] + lane), rows[i]);
+            }
+        }
+    }
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
 // Colour. Chroma is centred and doubled, so that all factors fit 16 bits.
 
 constexpr int kGreenOfBlue = -11277;  // half of those of jdcolor, times 2^16
@@ -351,6 +375,7 @@ void spread(const std::uint16_t* sums, std::uint8_t* out, std::size_t count) noe
 template <typename V>
 constexpr BackKernels kernels_of() {
     return {{inverse_dct_small<V, 1>, inverse_dct_small<V, 2>, inverse_dct_small<V, 4>, inverse_dct_8<V>},
+            take_quads<V>,
             rows_to_pixels<V, true>,
             rows_to_pixels<V, false>,
             widen<V>,

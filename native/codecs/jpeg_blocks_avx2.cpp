@@ -5,7 +5,7 @@
 
 namespace penstock::jpeg {
 
-const BlockKernels kBlocksAvx2{decode_blocks<true>, decode_blocks<false>};
+const BlockKernels kBlocksAvx2{decode_blocks<true>, decode_blocks<false>, decode_strip};
 
 }  // namespace penstock::jpeg
 

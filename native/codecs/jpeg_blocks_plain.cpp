@@ -4,7 +4,7 @@
 
 namespace penstock::jpeg {
 
-const BlockKernels kBlocksPlain{decode_blocks<true>, decode_blocks<false>};
+const BlockKernels kBlocksPlain{decode_blocks<true>, decode_blocks<false>, decode_strip};
 
 const BlockKernels& active_block_kernels() noexcept {
 #if defined(__x86_64__)

@@ -8,6 +8,7 @@
 #include "codecs/jpeg.h"
 #include "codecs/jpeg_huffman.h"
 #include "codecs/jpeg_library.h"
+#include "codecs/jpeg_strips.h"
 
 namespace penstock::jpeg {
 
@@ -214,6 +215,7 @@ void decode(ByteView data, const ImageInfo& seen, const DecodeOptions& options, 
     jpeg_decompress_struct& info = decompressor.info();
     decompressor.read_header();
     check_agreement(info, seen);
+    if (decode_strips(decompressor, data, options, out)) return;
     set_output(info, options);
     if (scans == Scans::any) info.do_block_smoothing = FALSE;
     decompressor.run([&] { jpeg_start_decompress(&info); });
