@@ -14,7 +14,7 @@ constexpr bool kModuleIsKnown = LIBJPEG_TURBO_VERSION_NUMBER >= 2000000 && LIBJP
 
 }  // namespace
 
-bool HuffmanDecoder::suits(jpeg_decompress_struct& info) noexcept { return kModuleIsKnown && ScanReader::suits(info); }
+bool HuffmanDecoder::suits(jpeg_decompress_struct& info) noexcept { return kModuleIsKnown && McuReader::suits(info); }
 
 HuffmanDecoder::HuffmanDecoder(jpeg_decompress_struct& info, ByteView data, Columns columns)
     : reader_(info, data), store_(active_block_kernels().store), columns_(columns) {

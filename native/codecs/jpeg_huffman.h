@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "codecs/jpeg_library.h"
-#include "codecs/jpeg_scan.h"
+#include "codecs/jpeg_mcus.h"
 
 namespace penstock::jpeg {
 
@@ -33,7 +33,7 @@ class HuffmanDecoder {
   private:
     static boolean decode_mcu(j_decompress_ptr info, JBLOCKROW* blocks);
 
-    ScanReader reader_;
+    McuReader reader_;
     DecodeBlocks store_;
     Columns columns_;
     JDIMENSION column_ = 0;

@@ -9,7 +9,7 @@
 #include "base/cpu.h"
 #include "codecs/jpeg_back.h"
 #include "codecs/jpeg_back_kernels.h"
-#include "codecs/jpeg_scan.h"
+#include "codecs/jpeg_mcus.h"
 #include "codecs/jpeg_transform.h"
 
 namespace penstock::jpeg {
@@ -143,7 +143,7 @@ class StripDecoder {
     const ImageGeometry& geometry_;
     Region region_;
     McuWindow window_;
-    ScanReader reader_;
+    McuReader reader_;
     DecodeStrip store_;
     const BackKernels& kernels_;
     bool by_strips_;  ///< pixels are written strip by strip: nothing is upsampled
@@ -362,7 +362,7 @@ void StripDecoder::write_rows(std::uint32_t mcu_row, ImageView out) {
 bool decode_strips(Decompressor& decompressor, ByteView data, const DecodeOptions& options, ImageView out) {
     jpeg_decompress_struct& info = decompressor.info();
     if (options.plain || options.fast || !is_path_fast()) return false;
-    if (!ScanReader::suits(info) || !ScanReader::has_valid_tables(info)) return false;
+    if (!McuReader::suits(info) || !McuReader::has_valid_tables(info)) return false;
     const std::optional<ImageGeometry> geometry = geometry_of(info, options.scale);
     if (!geometry) return false;
     const Region region = options.region.value_or(Region{0, 0, geometry->height, geometry->width});

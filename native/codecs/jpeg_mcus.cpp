@@ -1,4 +1,4 @@
-#include "codecs/jpeg_scan.h"
+#include "codecs/jpeg_mcus.h"
 
 #include <algorithm>
 #include <cstring>
@@ -59,12 +59,12 @@ void BitReader::refill_by_byte() noexcept {
     clear_end_ = found != nullptr ? static_cast<const std::uint8_t*>(found) : end_;
 }
 
-bool ScanReader::suits(jpeg_decompress_struct& info) noexcept {
+bool McuReader::suits(jpeg_decompress_struct& info) noexcept {
     return !info.progressive_mode && !info.arith_code && info.data_precision == 8 && !jpeg_has_multiple_scans(&info) &&
            info.src->bytes_in_buffer >= kLeastScanBytes;
 }
 
-bool ScanReader::has_valid_tables(const jpeg_decompress_struct& info) noexcept {
+bool McuReader::has_valid_tables(const jpeg_decompress_struct& info) noexcept {
     for (int i = 0; i < info.comps_in_scan; ++i) {
         const jpeg_component_info& component = *info.cur_comp_info[i];
         const auto in_range = [](int index, int limit) { return index >= 0 && index < limit; };
@@ -81,7 +81,7 @@ bool ScanReader::has_valid_tables(const jpeg_decompress_struct& info) noexcept {
     return true;
 }
 
-ScanReader::ScanReader(const jpeg_decompress_struct& info, ByteView data)
+McuReader::McuReader(const jpeg_decompress_struct& info, ByteView data)
     : bits_(info.src->next_input_byte, info.src->next_input_byte + info.src->bytes_in_buffer),
       begin_(info.src->next_input_byte),
       end_(info.src->next_input_byte + info.src->bytes_in_buffer),
@@ -101,7 +101,7 @@ ScanReader::ScanReader(const jpeg_decompress_struct& info, ByteView data)
     build_tables(info);
 }
 
-void ScanReader::build_tables(const jpeg_decompress_struct& info) {
+void McuReader::build_tables(const jpeg_decompress_struct& info) {
     unsigned ac_built = 0;
     unsigned dc_built = 0;
     for (int i = 0; i < info.comps_in_scan; ++i) {
@@ -120,7 +120,7 @@ void ScanReader::build_tables(const jpeg_decompress_struct& info) {
     }
 }
 
-bool ScanReader::step_over(std::uint32_t num_mcus, bool up_to_a_restart) {
+bool McuReader::step_over(std::uint32_t num_mcus, bool up_to_a_restart) {
     if (!up_to_a_restart || restart_interval_ == 0) {
         return read(num_mcus, [this](BitReader& bits, std::uint32_t, std::uint32_t count) {
             bool known = true;
@@ -140,7 +140,7 @@ bool ScanReader::step_over(std::uint32_t num_mcus, bool up_to_a_restart) {
     return true;
 }
 
-bool ScanReader::begin_interval() {
+bool McuReader::begin_interval() {
     const std::uint8_t* kept = nullptr;
     if (row_offsets_.has(++row_)) {
         const std::size_t offset = row_offsets_[row_];  // checked when they were found, but the memory is the caller's
@@ -164,7 +164,7 @@ bool ScanReader::begin_interval() {
     return true;
 }
 
-void ScanReader::enter_interval(const std::uint8_t* begin) noexcept {
+void McuReader::enter_interval(const std::uint8_t* begin) noexcept {
     bits_ = BitReader(begin, end_);
     next_restart_ = (next_restart_ + 1) & 7;
     mcus_to_restart_ = restart_interval_;
@@ -172,13 +172,13 @@ void ScanReader::enter_interval(const std::uint8_t* begin) noexcept {
     stepped_over_ = false;
 }
 
-bool ScanReader::fail(int message, int first, int second) noexcept {
+bool McuReader::fail(int message, int first, int second) noexcept {
     message_ = message;
     message_values_ = {first, second};
     return false;
 }
 
-void ScanReader::give_up(jpeg_decompress_struct& info) const {
+void McuReader::give_up(jpeg_decompress_struct& info) const {
     info.src->next_input_byte = bits_.next();
     info.src->bytes_in_buffer = static_cast<std::size_t>(end_ - bits_.next());
     if (info.src->bytes_in_buffer < 2) info.src->fill_input_buffer(&info);  // tells that the data has ended

@@ -15,7 +15,7 @@
 namespace penstock::jpeg {
 
 /// Reads MCUs in their order. Its functions return false at damage, after which only `give_up` may be called.
-class ScanReader {
+class McuReader {
   public:
     /// Whether our decoder takes this file: one sequential, Huffman-coded scan of 8-bit samples, long enough to be
     /// worth its tables. `info` must have read the header.
@@ -27,7 +27,7 @@ class ScanReader {
 
     /// Starts at the first MCU. The Huffman tables must be valid, the scan's bytes stay those of `info`'s source, and
     /// `data` is the file. Needs no more of `info` than its header.
-    ScanReader(const jpeg_decompress_struct& info, ByteView data);
+    McuReader(const jpeg_decompress_struct& info, ByteView data);
 
     [[nodiscard]] std::size_t num_blocks() const noexcept { return num_blocks_; }
     /// How block i of an MCU is coded. Pointers into this object.
