@@ -138,8 +138,8 @@ std::size_t BufferPool::idle_bytes() const {
 }
 
 BufferPool& BufferPool::shared() {
-    // Never destroyed: arrays that Python frees at interpreter exit still come back here. Whoever forks holds its lock
-    // meanwhile, so that the child finds it whole and can unlock it.
+    // Never destroyed: arrays that Python frees at interpreter exit still come back here. A forking thread holds its
+    // lock meanwhile, so that the child finds it whole and can unlock it.
     static auto* pool = [] {
         auto* made = new BufferPool(kSharedIdleBytes);
         (void)::pthread_atfork(&lock_shared, &unlock_shared, &unlock_shared_in_child);

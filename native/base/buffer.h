@@ -48,9 +48,9 @@ class ByteBuffer {
 
 /// Recycles blocks between decodes. Blocks are 64-byte aligned and readable 64 bytes past their size.
 ///
-/// Safe from many threads. Holds at most `max_idle_bytes` of blocks nobody uses; the rest goes back to the
-/// system. After a fork the child may use `shared()` as before; to every other pool of its parent it can only give
-/// blocks back, which go to the system.
+/// Safe from many threads. Holds at most `max_idle_bytes` of idle blocks; the rest goes back to the system. After a
+/// fork, the child may use `shared()` as before. To every other pool of its parent it can only return blocks, which go
+/// to the system.
 class BufferPool {
   public:
     explicit BufferPool(std::size_t max_idle_bytes);
@@ -58,18 +58,18 @@ class BufferPool {
     BufferPool(const BufferPool&) = delete;
     BufferPool& operator=(const BufferPool&) = delete;
 
-    /// A block of at least `size` bytes; its content is whatever its last user left.
+    /// Takes a block of at least `size` bytes; its content is arbitrary.
     [[nodiscard]] std::uint8_t* take(std::size_t size);
     /// Gives back a block from `take`, with the size it was taken for.
     void give(std::uint8_t* block, std::size_t size) noexcept;
 
-    /// From now on blocks that are used and blocks that are idle take at most so many bytes together: idle ones go
-    /// before the system is asked for more. Blocks in use are never refused. Not said, only what is idle is bounded.
+    /// Limits the bytes of used and idle blocks together. Idle blocks are freed before the system is asked for more;
+    /// blocks in use are never refused. Without this call, only idle blocks are limited.
     void limit(std::size_t max_bytes);
 
     [[nodiscard]] std::size_t idle_bytes() const;
 
-    /// The pool behind decodes that bring no output of their own; it lives until the process ends.
+    /// The pool for decodes without their own output; it lives until the process ends.
     static BufferPool& shared();
 
   private:

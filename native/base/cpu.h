@@ -1,5 +1,5 @@
-// Which vector instructions this processor has, and which of them we use. Asked once; can be lowered, by
-// tests and benchmarks, to force a path.
+// Vector instructions of this processor, and the path in use. Detected once; tests and benchmarks can lower it to
+// force a path.
 #pragma once
 
 #include <span>

@@ -31,7 +31,7 @@ struct Region {
     friend bool operator==(const Region&, const Region&) = default;
 };
 
-/// Pixels somebody else owns and we may write. Rows are `row_stride` bytes apart; within a row samples are
+/// Writable view of pixels that it does not own. Rows are `row_stride` bytes apart; samples within a row are
 /// contiguous.
 struct ImageView {
     std::uint8_t* data = nullptr;
@@ -41,7 +41,7 @@ struct ImageView {
     [[nodiscard]] std::uint8_t* row(std::size_t y) const noexcept { return data + y * row_stride; }
 };
 
-/// Pixels somebody else owns and we only read.
+/// Read-only view of pixels that it does not own.
 struct ConstImageView {
     const std::uint8_t* data = nullptr;
     std::size_t row_stride = 0;

@@ -1,4 +1,4 @@
-// Counter-based random numbers: number n of a stream is a function, so that any of them can be had without those
+// Counter-based random numbers: number n of a stream is a function, so that each can be computed without those
 // before it, on any thread, with the same result on every machine. Not for secrets.
 #pragma once
 
@@ -24,7 +24,7 @@ using RandomBlock = std::array<std::uint32_t, 4>;
     return counter;
 }
 
-/// Which numbers are meant: those of `stream` of item `index` under `seed`.
+/// Key of a stream of random numbers: `stream` of item `index` under `seed`.
 struct RandomKey {
     std::uint64_t seed = 0;
     std::uint64_t index = 0;
@@ -62,11 +62,11 @@ class Random {
         return words_[used_++];
     }
 
-    /// In [0, 1), a multiple of 2^-24: exact in a float.
+    /// Draws a number in [0, 1), a multiple of 2^-24, which is exact in a float.
     constexpr float uniform() noexcept { return static_cast<float>(word() >> 8) * 0x1p-24f; }
     constexpr float uniform(float low, float high) noexcept { return low + (high - low) * uniform(); }
 
-    /// In [0, bound); uneven by at most bound / 2^32.
+    /// Draws a number in [0, bound), with a bias of at most bound / 2^32.
     constexpr std::uint32_t below(std::uint32_t bound) noexcept {
         return static_cast<std::uint32_t>((std::uint64_t{word()} * bound) >> 32);
     }

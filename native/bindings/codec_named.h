@@ -7,7 +7,7 @@
 
 namespace penstock::bindings {
 
-/// Throws `unknown_format` if there is none.
+/// Returns the codec with this name. Throws `unknown_format` if it does not exist.
 [[nodiscard]] const Codec& codec_named(const std::string& name);
 
 }  // namespace penstock::bindings

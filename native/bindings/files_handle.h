@@ -13,14 +13,14 @@
 
 namespace penstock::bindings {
 
-/// What Python holds. Tasks share the table inside, and end on any thread: a shared pointer to the Python object itself
-/// would take the GIL there, while whoever has it may be waiting for that very thread.
+/// Object that Python holds. Tasks share the table inside and end on any thread. A shared pointer to the Python object
+/// itself would take the GIL there, while the thread that holds the GIL may be waiting for that very thread.
 struct FilesHandle {
     std::shared_ptr<const SourceFiles> files;
 };
 
 using PieceColumn = nanobind::ndarray<const std::int64_t, nanobind::ndim<1>, nanobind::c_contig, nanobind::device::cpu>;
-/// How many pieces each image has, and offset, length, offset, length… of all of them.
+/// Number of pieces of each image, and offset, length, offset, length… of all of them.
 using PieceColumns = std::pair<PieceColumn, PieceColumn>;
 
 [[nodiscard]] inline std::vector<Pieces> pieces_of(const PieceColumns& columns, std::size_t count) {

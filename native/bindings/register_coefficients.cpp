@@ -1,4 +1,4 @@
-// Coefficients of JPEGs as arrays: for tests, and for whoever wants to look at them.
+// Coefficients of JPEGs as arrays, for tests and for inspection.
 #include <nanobind/ndarray.h>
 
 #include <cstring>

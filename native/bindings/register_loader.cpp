@@ -135,7 +135,7 @@ class OpenPipeline {
         last.reset();
     }
 
-    // Whoever calls keeps it until the call ends: another thread may close it meanwhile.
+    // The caller keeps it alive until the call ends, because another thread may close it meanwhile.
     [[nodiscard]] std::shared_ptr<Pipeline> get() const {
         if (pipeline_ != nullptr) return pipeline_;
         throw Error(ErrorCode::cancelled, "the loader is closed", "loader", "make a new one");

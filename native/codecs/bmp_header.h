@@ -37,10 +37,10 @@ struct Header {
     [[nodiscard]] std::size_t row_stride() const noexcept { return (std::size_t{width} * bits + 31) / 32 * 4; }
 };
 
-/// Whether `data` starts like a BMP whose header is of a known size.
+/// Returns whether `data` starts like a BMP whose header has a known size.
 [[nodiscard]] bool is_bmp(ByteView data) noexcept;
 
-/// Reads headers, palette and masks; refuses by name what we do not read. Pixels need not be there.
+/// Reads headers, palette and masks, and refuses unsupported variants. The pixels may be missing.
 [[nodiscard]] Header read_header(ByteView data);
 
 }  // namespace penstock::bmp

@@ -1,5 +1,5 @@
-// The contract of a codec. One .cpp file implements each; `table.cpp` lists them; `decode.h` is the door that
-// checks a caller's wishes before any codec sees them.
+// Contract of a codec. One .cpp file implements each, `table.cpp` lists them, and `decode.h` checks a caller's
+// options before any codec sees them.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@
 
 namespace penstock {
 
-/// What a file says about itself, found without decoding pixels.
+/// Facts from the header of a file, read without decoding pixels.
 struct ImageInfo {
     PixelShape shape;               ///< of a full decode with default options
     std::uint8_t depth = 8;         ///< bits per sample as stored (1, 2, 4, 8, 16)
@@ -27,7 +27,7 @@ struct ImageInfo {
     std::string_view variant = "";  ///< codec-specific: "progressive", "interlaced", "lossless", "dense"…
 };
 
-/// What a decode really did; a unit is an MCU (jpeg), a row (png, bmp, pnm, webp) or a tile (weir, l3).
+/// Work that a decode did. A unit is an MCU (jpeg), a row (png, bmp, pnm, webp) or a tile (weir, l3).
 struct DecodeCounters {
     std::uint64_t units_total = 0;
     std::uint64_t units_decoded = 0;
@@ -73,20 +73,20 @@ class Codec {
 
     [[nodiscard]] virtual std::string_view name() const noexcept = 0;
 
-    /// Whether the content is of this codec; looks at the first bytes only and accepts any length.
+    /// Returns whether the content belongs to this codec. Looks at the first bytes only, and accepts any length.
     [[nodiscard]] virtual bool sniff(ByteView data) const noexcept = 0;
 
-    /// Parses the header only. Does not apply `max_pixels`: the door does.
+    /// Parses only the header. Does not apply `max_pixels`; `decode.h` does.
     [[nodiscard]] virtual ImageInfo inspect(ByteView data) const = 0;
 
-    /// Shape of the decode that `options` asks for, region and orientation left aside.
+    /// Shape of the decode that `options` asks for, without region and orientation.
     [[nodiscard]] virtual PixelShape decoded_shape(const ImageInfo& info, const DecodeOptions& options) const;
 
-    /// Whether this scale can be decoded directly.
+    /// Returns whether this scale can be decoded directly.
     [[nodiscard]] virtual bool can_scale(std::uint32_t scale) const noexcept { return scale == 1; }
 
-    /// Bytes that a decode takes beside `data` and `out`, at most; a few hundred KB of tables left aside. An `info` of
-    /// no variant counts as the one that takes most.
+    /// Largest memory that a decode takes in addition to `data` and `out`, except a few hundred KB of tables. An `info`
+    /// without a variant counts as the variant that takes most.
     [[nodiscard]] virtual std::size_t working_bytes(const ImageInfo& info) const noexcept;
 
     /// Decodes into `out`, whose shape is the region's (or the whole image's) and has been checked, as the
@@ -94,15 +94,15 @@ class Codec {
     /// false. `info` is what was checked; a codec that reads the header again compares (`check_same_image`).
     virtual void decode(ByteView data, const ImageInfo& info, const DecodeOptions& options, ImageView out) const = 0;
 
-    /// Refuses by name (`unsupported`) what the format cannot hold.
+    /// Encodes pixels in a format. Throws `unsupported` if it cannot hold them.
     [[nodiscard]] virtual ByteBuffer encode(ConstImageView pixels, const Parameters& parameters) const = 0;
 };
 
-/// Throws `corrupt` unless a header that was read again describes the image that was planned: who decodes memory that
-/// another thread writes to must not write past its output.
+/// Throws `corrupt` unless a header that was read again describes the planned image. A decode of memory that another
+/// thread writes to must not write past its output.
 void check_same_image(std::string_view codec, const ImageInfo& now, const ImageInfo& planned);
 
-/// Pieces of an error's `where`.
+/// Returns parts of the `where` of an error.
 [[nodiscard]] std::string at_byte(std::string_view codec, std::size_t offset);
 
 }  // namespace penstock

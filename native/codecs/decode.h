@@ -1,4 +1,4 @@
-// The door every decode goes through: it inspects, checks limits, region and scale, applies orientation, and
+// Entry point of every decode. It inspects the header, checks limits, region and scale, applies the orientation, and
 // only then lets the codec write pixels.
 #pragma once
 
@@ -6,10 +6,10 @@
 
 namespace penstock {
 
-/// Header of `data`, refused if it claims no pixels or more than `max_pixels`.
+/// Reads the header of `data`; refuses one that claims no pixels or more than `max_pixels`.
 [[nodiscard]] ImageInfo inspect_image(const Codec& codec, ByteView data, std::uint64_t max_pixels);
 
-/// A decode whose wishes have been checked: what will be written, and how.
+/// A decode with checked options: what will be written, and how.
 struct DecodePlan {
     ImageInfo info;
     DecodeOptions options;

@@ -1,5 +1,5 @@
-// Metadata put into a finished image file: what an export gives back of ICC, EXIF, XMP, texts and resolution.
-// Pixels are not touched. How metadata is taken out of files is the business of whoever stores it.
+// Puts metadata (ICC, EXIF, XMP, texts, resolution) back into a finished image file, for exports. Pixels do not
+// change. `metadata.h` takes metadata out of files.
 #pragma once
 
 #include <string>
@@ -11,19 +11,20 @@
 
 namespace penstock {
 
-/// One thing that a file said beside its pixels; views of somebody's bytes.
+/// One metadata entry of a file. The views do not own their bytes.
 struct MetadataEntry {
     std::string_view tag;  ///< four characters: spec/dataset.md, "Metadata"
     ByteView content;
 };
 
-/// The entries of a stored block. Throws `truncated`, `corrupt` or `checksum`.
+/// Parses the entries of a stored block. Throws `truncated`, `corrupt` or `checksum`.
 [[nodiscard]] std::vector<MetadataEntry> read_metadata_block(ByteView block);
 
-/// The file with the entries in it; tags of those that its format cannot hold are added to `dropped`.
+/// Returns the file with the entries; adds tags that its format cannot hold to `dropped`.
 ///
-/// `file` is a whole image that has no such metadata yet, as encoders write them. PNG holds every tag, JPEG all but
-/// gAMA, cHRM, sRGB and texts other than "Comment", WebP ICCP, EXIF and XMP, Weir everything; other formats nothing.
+/// `file` is a whole image without such metadata, as encoders write it. PNG holds every tag; JPEG all except gAMA,
+/// cHRM, sRGB and texts other than "Comment"; WebP holds ICCP, EXIF and XMP; Weir holds everything, and other formats
+/// nothing.
 [[nodiscard]] ByteBuffer embed_metadata(ByteView file, const std::vector<MetadataEntry>& entries,
                                         std::vector<std::string>& dropped);
 

@@ -30,7 +30,7 @@ constexpr std::size_t row_bytes(std::uint32_t columns, std::uint32_t width) {
 constexpr std::size_t kMaxRowBytes = row_bytes(kMaxPatch, kMaxWidth);
 constexpr std::size_t kMaxCellBytes = kMaxPatch * kMaxRowBytes;
 
-/// Where decoded cells go: rows `kCellStride` apart, 64-byte aligned; what lies right of the columns may be
+/// Layout of decoded cells: rows `kCellStride` apart, 64-byte aligned. Bytes to the right of the columns may be
 /// overwritten.
 constexpr std::size_t kCellStride = kMaxPatch;
 constexpr std::size_t kCellPixels = kMaxPatch * kCellStride;

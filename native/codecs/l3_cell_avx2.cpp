@@ -70,7 +70,7 @@ __m256i column_lanes(std::uint32_t columns, std::size_t index) {
 
 template <Version kVersion, std::size_t kRegisters>
 CellFault decode_rows(CellBytes bytes, CellShape shape, std::uint8_t* out) {
-    // Whole registers are unpacked: up to 31 deltas that are no columns, and the ninth byte of the last eight.
+    // Whole registers are unpacked: up to 31 deltas that are not columns, and the ninth byte of the last eight.
     constexpr std::size_t read_beyond = 48;
     std::array<std::uint8_t, kMaxRowBytes + read_beyond> tail;
     const __m256i last_lanes = column_lanes(shape.columns, kRegisters - 1);

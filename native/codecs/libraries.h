@@ -10,7 +10,7 @@ namespace penstock {
 /// (name, version) in alphabetical order: of the library loaded where it can tell, else of its headers.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> library_versions();
 
-/// Of the Debian package of libwebp that this was built with, such as "1.2.4-0.2+deb12u1"; empty elsewhere.
+/// Version of the Debian package of libwebp at build time, such as "1.2.4-0.2+deb12u1"; empty elsewhere.
 [[nodiscard]] std::string webp_package();
 
 }  // namespace penstock

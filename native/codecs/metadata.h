@@ -13,23 +13,23 @@
 
 namespace penstock {
 
-/// Of one file, heads of entries and checksum included; what does not fit any more is dropped. 16 MiB: profiles and
-/// EXIF of real files have less than 1 MB, but a few kB of deflate can claim as much, and a few MB many times that.
+/// Limit for the metadata of one file, including entry headers and checksum; entries beyond it are dropped. Profiles
+/// and EXIF of real files have less than 1 MB, but a few kB of deflate can claim as much, and a few MB many times that.
 inline constexpr std::size_t kMaxMetadataBytes = std::size_t{1} << 24;
 
-/// What a file says beside its pixels, and what of that a dataset has no place for.
+/// Metadata of a file, and the parts that a dataset cannot hold.
 class Metadata {
   public:
-    /// Notes an entry. The second one of a tag that may stand once (all but TEXT) is dropped, and so is one that makes
+    /// Adds an entry. Drops a second entry with a tag that may occur once (all except TEXT), and an entry that makes
     /// the block longer than `kMaxMetadataBytes`.
     void add(std::string_view tag, ByteView content);
-    /// Notes that something was left out; what is no letter or digit in its name becomes '?'.
+    /// Records that something was left out. Characters of its name that are not letters or digits become '?'.
     void drop(std::string_view tag);
 
-    /// Bytes of content that a next entry may have.
+    /// Largest content that the next entry may have, in bytes.
     [[nodiscard]] std::size_t room() const noexcept;
 
-    /// The entries with their checksum; empty if there are none.
+    /// Serializes the entries with their checksum; empty without entries.
     [[nodiscard]] ByteBuffer block() const;
     [[nodiscard]] const std::vector<std::string>& kept() const noexcept { return kept_; }  ///< tags, in their order
     [[nodiscard]] const std::vector<std::string>& dropped() const noexcept { return dropped_; }
@@ -41,8 +41,9 @@ class Metadata {
     std::vector<std::string> dropped_;
 };
 
-/// Reads the metadata of a JPEG, PNG, WebP or Weir file; of other formats there is none. A damaged part is dropped,
-/// named by its chunk ("iCCP") or segment ("APP1"); what only describes coding (PLTE, Huffman tables) is not metadata.
+/// Reads the metadata of a JPEG, PNG, WebP or Weir file; other formats have no metadata. A damaged part is dropped,
+/// named by its chunk ("iCCP") or segment ("APP1"). Parts that only describe the coding (PLTE, Huffman tables) are not
+/// metadata.
 [[nodiscard]] Metadata read_metadata(ByteView file);
 
 }  // namespace penstock

@@ -26,11 +26,11 @@ struct Header {
     [[nodiscard]] std::size_t row_bytes(std::uint32_t num_pixels) const noexcept {
         return (std::size_t{num_pixels} * samples() * depth + 7) / 8;
     }
-    /// From a byte to the one that predicts it: a stored pixel, at least one byte.
+    /// Distance from a byte to the byte that predicts it: one stored pixel, at least one byte.
     [[nodiscard]] std::size_t filter_distance() const noexcept { return row_bytes(1); }
 };
 
-/// What a file holds; views into its bytes.
+/// Chunks of a file, as views into its bytes.
 struct Chunks {
     Header header;
     ByteView palette;       ///< PLTE: RGB triples

@@ -13,7 +13,8 @@ class RowFilter {
   public:
     RowFilter(std::size_t row_bytes, std::size_t distance);
 
-    /// Where to put the next row, as it is to be stored (16-bit samples big-endian), before `filter` is called.
+    /// Returns the memory for the next row, in stored form (16-bit samples big-endian). Fill it before calling
+    /// `filter`.
     [[nodiscard]] std::uint8_t* row() noexcept { return current_.data() + kMargin; }
 
     /// Writes the filter type and the filtered row: `row_bytes` + 1 bytes.

@@ -20,7 +20,7 @@ class PixelConversion {
     /// `palette_indices` keeps the indices of a palette image as its one channel.
     PixelConversion(const Chunks& chunks, bool palette_indices) noexcept;
 
-    /// Whether stored rows already are what a decode gives.
+    /// Returns whether stored rows equal decoded rows.
     [[nodiscard]] bool is_copy() const noexcept { return kind_ == Kind::copy; }
     [[nodiscard]] std::size_t pixel_bytes() const noexcept { return pixel_bytes_; }
 

@@ -91,7 +91,8 @@ inline void unfilter_up(const Byte* source, const Byte* above, Byte* target, std
     for (; i < size; ++i) target[i] = static_cast<Byte>(source[i] + above[i]);
 }
 
-/// Whether Sub is undone a vector at a time: distances that fill vectors evenly, and 3 where bytes can be shuffled.
+/// True if Sub is undone one vector at a time: for distances that fill vectors evenly, and for 3 if bytes can be
+/// shuffled.
 template <class Path, std::size_t kDistance>
 constexpr bool kSumsVectors = kDistance <= 2 || kDistance == 4 || (kDistance == 3 && Path::kShuffles);
 
@@ -142,7 +143,7 @@ inline void unfilter_average(const Byte* source, const Byte* above, Byte* target
     });
 }
 
-/// What decides the Paeth predictor of each byte once `left` is known; all of it follows from the row above.
+/// Values that determine the Paeth predictor of each byte once `left` is known; all follow from the row above.
 ///
 /// With b = up and c = up_left, the predictor is a function of a = left with at most four pieces. For b >= c, d = b -
 /// c:

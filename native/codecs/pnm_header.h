@@ -21,7 +21,7 @@ struct Header {
     [[nodiscard]] std::uint8_t sample_bytes() const noexcept { return max_value > 255 ? 2 : 1; }
 };
 
-/// Whether `data` starts with 'P', a digit from 1 to 7 and white space (or a comment).
+/// Returns whether `data` starts with 'P', a digit from 1 to 7 and white space (or a comment).
 [[nodiscard]] bool is_pnm(ByteView data) noexcept;
 
 [[nodiscard]] Header read_header(ByteView data);

@@ -29,7 +29,7 @@ constexpr std::uint32_t kFilterRows = 8;  // the strongest loop filter looks thi
                         "webp data of " + std::to_string(data.size()) + " bytes ends before the image does",
                         at_byte("webp", data.size()), "the file is cut off: restore it from its source");
         case VP8_STATUS_OUT_OF_MEMORY:
-        case VP8_STATUS_USER_ABORT:  // nobody aborts: it had no memory for its rows
+        case VP8_STATUS_USER_ABORT:  // the decoder ran out of memory for its rows; nothing else aborts
             throw Error(ErrorCode::out_of_memory, "libwebp could not allocate its working memory", "memory",
                         "lower max_pixels, or free memory");
         case VP8_STATUS_UNSUPPORTED_FEATURE:

@@ -8,10 +8,10 @@
 
 namespace penstock::webp {
 
-/// Whether the first bytes are those of a WebP file.
+/// Returns whether the first bytes are those of a WebP file.
 [[nodiscard]] bool has_signature(ByteView data) noexcept;
 
-/// EXIF orientation (1 to 8) of a WebP file; 1 if it has none. Walks the chunk headers only.
+/// Reads the EXIF orientation (1 to 8) of a WebP file; 1 if it has none. Walks the chunk headers only.
 [[nodiscard]] std::uint8_t orientation_of(ByteView data) noexcept;
 
 /// Gives an encoded image without alpha an opaque alpha channel, so that RGBA pixels come back as RGBA.

@@ -77,12 +77,13 @@ class Index {
     Header header_;
 };
 
-/// Content of the first metadata entry with this tag; empty if there is none. Refuses entries that do not fit.
+/// Returns the content of the first metadata entry with this tag; empty if it does not exist. Refuses entries that do
+/// not fit.
 [[nodiscard]] ByteView find_metadata(ByteView data, const Header& header, std::string_view tag);
 
 // Tile -----------------------------------------------------------------------------------------------------------
 
-/// What all tiles of an image share, and the size of this one (1 to 64 each way).
+/// Properties that all tiles of an image share, and the size of this tile (1 to 64 each way).
 struct TileShape {
     Profile profile = Profile::fast;
     std::uint8_t channels = 1;
@@ -96,7 +97,7 @@ struct TileShape {
     [[nodiscard]] std::size_t pixel_bytes() const noexcept { return std::size_t{channels} * sample_bytes; }
 };
 
-/// Why a tile was refused.
+/// Reason why a tile was refused.
 enum class TileFault : std::uint8_t {
     none,
     head,     ///< flags that do not exist
@@ -108,8 +109,8 @@ enum class TileFault : std::uint8_t {
     unary,    ///< so is a unary stream
 };
 
-/// Where the parts of a tile are. `parse_tile` has checked that they fill the tile exactly, that flags and modes
-/// exist, and that a constant plane has no unary stream.
+/// Parts of a tile. `parse_tile` has checked that they fill the tile exactly, that flags and modes exist, and that a
+/// constant plane has no unary stream.
 struct TileParts {
     std::uint8_t transform = 0;
     std::uint8_t constant = 0;  ///< bit p: plane p is constant
@@ -171,7 +172,7 @@ struct EncodeJob {
     int effort = 0;              ///< 1 to 3
 };
 
-/// No tile is longer, and an encoder may write so far.
+/// Largest size of a tile, and the number of bytes that an encoder may write.
 inline constexpr std::size_t kMaxTileBytes = 70 * 1024;
 
 /// Encodes a tile to `out`, which has room for kMaxTileBytes; gives its length. Every path writes the same bytes.

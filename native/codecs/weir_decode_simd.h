@@ -10,8 +10,8 @@
 namespace penstock::weir {
 namespace {
 
-/// What the code of a dense block means, for the tables of the paths: bits of a field, and the step that a quotient
-/// counts (of a sparse block: 1). 0 for codes that have none.
+/// Meaning of the code of a dense block, for the tables of the paths: the bits of a field, and the step that a quotient
+/// counts (1 for a sparse block). 0 for codes without one.
 constexpr std::uint8_t dense_width(int code) {
     return static_cast<std::uint8_t>(code == 9 ? 8 : code >= 2 && code <= 8 ? code - 2 : 0);
 }
@@ -140,7 +140,7 @@ PENSTOCK_INLINE void undo_transform(unsigned transform, Row& red, Row& green, Ro
     }
 }
 
-/// Everything a tile needs while its groups are decoded.
+/// State of a tile while its groups are decoded.
 template <typename Vector>
 struct TileState {
     using Row = typename Vector::Row;

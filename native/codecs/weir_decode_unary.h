@@ -125,7 +125,7 @@ PENSTOCK_INLINE bool start_quotients(UnaryGroup& group, const std::uint64_t (&fi
     return narrow.lanes != 0;
 }
 
-/// Levels from 8 on; does nothing if there are none.
+/// Reads levels from 8 on, if there are any.
 PENSTOCK_INLINE void read_long_quotients(UnaryGroup& group) {
     NarrowLevels narrow = group.narrow;
     narrow.read<8>(group.stream);

@@ -9,15 +9,15 @@
 namespace penstock::weir {
 namespace {
 
-/// What a group costs in each mode; only numbers of the same kind and for the same number of rows compare.
+/// Cost of a group in each mode. Only compare numbers of the same kind and for the same number of rows.
 using ModeCosts = std::array<std::uint32_t, kNumModes>;
 
 PENSTOCK_INLINE std::uint32_t cheapest(const ModeCosts& costs) noexcept {
     return static_cast<std::uint32_t>(std::min_element(costs.begin(), costs.end()) - costs.begin());
 }
 
-/// About the number of bits that dense takes for a block of 32 residuals with this sum, if they are distributed
-/// geometrically; the best Rice parameter is assumed.
+/// Approximate number of bits that dense takes for a block of 32 residuals with this sum, if they are distributed
+/// geometrically; assumes the best Rice parameter.
 class RiceCost {
   public:
     constexpr RiceCost() noexcept {
@@ -103,7 +103,7 @@ PENSTOCK_INLINE RowNumbers<Sample> numbers_of(const std::uint8_t* codes) noexcep
     return numbers;
 }
 
-/// Bits of control for going from a code to the next one, but for the constant one that ends it.
+/// Bits of control from one code to the next, without the constant bit that ends it.
 template <typename Numbers>
 PENSTOCK_INLINE Numbers control_bits(Numbers above, Numbers code) noexcept {
     const Numbers up = code - above;

@@ -33,7 +33,7 @@ class Plane {
     alignas(64) Sample samples_[(kTileSide + 1) * kStride];
 };
 
-/// What the residuals of a part of a row are made of, whatever the mode. `first`: the part begins at lane 0.
+/// Inputs of the residuals of a part of a row, for every mode. `first`: the part begins at lane 0.
 template <typename Ops, typename Sample, bool first>
 struct RowContext {
     using V = Lanes<Ops, Sample>;

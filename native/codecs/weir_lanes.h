@@ -46,7 +46,7 @@ struct Vectors {
 struct PlainOps : Vectors<16> {
     static constexpr std::size_t kBytes = 16;  // of SSE2
 
-    /// (a + b + 1) >> 1
+    /// Returns (a + b + 1) >> 1.
     template <typename Vector>
     PENSTOCK_INLINE Vector average_up(Vector a, Vector b) noexcept {
         return (a | b) - ((a ^ b) >> 1);

@@ -26,7 +26,7 @@ void read_metadata(ByteView file, Metadata& metadata) {
         if (size > rest.size() - kHeadBytes) return;
         const std::string_view tag(reinterpret_cast<const char*>(rest.data()), 4);
         const ByteView content = rest.subspan(kHeadBytes, size);
-        // A text that is not UTF-8 would be lost in silence by the file that an export puts it into.
+        // A text that is not UTF-8 would be lost silently in the file that an export writes.
         const bool is_known = std::find(kTags.begin(), kTags.end(), tag) != kTags.end();
         if (is_known && (tag != "TEXT" || is_utf8(content))) {
             metadata.add(tag, content);

@@ -49,7 +49,7 @@ class Arena {
     /// Drops every sample but these.
     void retain(const std::vector<std::uint64_t>& ids);
 
-    /// What is held of a sample; 0 if it is not here.
+    /// Returns the bytes that are held of a sample; 0 if it is not here.
     [[nodiscard]] std::size_t held_bytes(std::uint64_t id) const;
     [[nodiscard]] std::size_t held_bytes() const;
     [[nodiscard]] std::size_t num_refused() const;

@@ -18,7 +18,7 @@
 
 namespace penstock {
 
-/// What one sample of a batch looks like: its sides (H, W, C or C, H, W; H, W of a mask) and the type of its elements.
+/// Shape of one sample of a batch: its sides (H, W, C or C, H, W; H, W of a mask) and the type of its elements.
 struct SlotShape {
     std::array<std::uint32_t, 3> sides{1, 1, 1};
     std::uint8_t num_sides = 3;
@@ -43,7 +43,7 @@ class SlotMemory {
     SlotMemory& operator=(const SlotMemory&) = delete;
 
     [[nodiscard]] std::uint8_t* data() noexcept { return block_.data(); }
-    /// From now on the memory is its holder's: it no longer counts as ours.
+    /// Passes the memory to its holder, so that it no longer counts as the loader's.
     void hand_over() noexcept {
         if (gauge_ != nullptr) gauge_->remove(block_.size());
         gauge_.reset();
@@ -55,11 +55,11 @@ class SlotMemory {
     PoolBlock block_;
 };
 
-/// Where batches take their memory.
+/// Source of the memory of batches.
 struct SlotSource {
     std::shared_ptr<BufferPool> pool;
     std::shared_ptr<MemoryGauge> gauge;
-    /// Whether the last batch had one shape; if so the next one gets room for all its samples at once.
+    /// True if the last batch had one shape. The next one then gets room for all its samples at once.
     std::shared_ptr<std::atomic<bool>> expects_one_shape = std::make_shared<std::atomic<bool>>(true);
 };
 
@@ -74,11 +74,12 @@ class BatchField {
 
     BatchField(std::size_t num_samples, SlotSource source) : slots_(num_samples), source_(std::move(source)) {}
 
-    /// Memory for a sample; thread-safe. If one shape is expected, the first gets room for all samples at once, and
-    /// whoever has the same shape a place in it.
+    /// Takes memory for a sample; thread-safe. If one shape is expected, the first sample gets room for all, and
+    /// samples of the same shape get a place in it.
     [[nodiscard]] std::uint8_t* take(std::size_t position, const SlotShape& shape);
 
-    /// Whether all samples have one shape; if so they now lie in one array, the first sample's `data` on.
+    /// Returns whether all samples have one shape. If so, they now lie in one array that starts at the first sample's
+    /// `data`.
     [[nodiscard]] bool unite();
     /// Takes samples out, those behind move up.
     void drop(const std::vector<std::size_t>& positions);
@@ -92,17 +93,17 @@ class BatchField {
     SlotSource source_;
 };
 
-/// A sample that could not be had.
+/// Sample that failed to load.
 struct SampleFailure {
     std::size_t position;
     std::uint64_t id;
     Error error;
 };
 
-/// What becomes of a sample's bytes in memory once it is decoded.
+/// Action on a sample's bytes in memory once it is decoded.
 enum class Keeping : std::uint8_t { as_it_is = 0, keep = 1, drop = 2 };
 
-/// Which samples, how they are drawn, and which of them stay in memory.
+/// Samples of a batch, their random choices, and which of them stay in memory.
 struct BatchWish {
     std::vector<std::uint64_t> ids;
     std::vector<Keeping> keeping;      ///< of each sample; empty for `as_it_is`
@@ -122,28 +123,29 @@ class Batch {
     [[nodiscard]] BatchField& field(std::size_t index) { return *fields_[index]; }
     [[nodiscard]] std::size_t num_fields() const noexcept { return fields_.size(); }
 
-    /// Asks for other samples in some places, after a failure; nobody may be working on the batch.
+    /// Requests other samples at some positions, after a failure. No thread may be working on the batch.
     void replace(const std::vector<std::size_t>& positions, const std::vector<std::uint64_t>& ids);
-    /// Takes samples out; nobody may be working on the batch.
+    /// Removes samples at these positions. No thread may be working on the batch.
     void drop(const std::vector<std::size_t>& positions);
 
     [[nodiscard]] Keeping keeping(std::size_t position) const noexcept {
         return wish_.keeping.empty() ? Keeping::as_it_is : wish_.keeping[position];
     }
-    /// How many of its samples were in memory when it was submitted.
+    /// Number of samples that were in memory when the batch was submitted.
     [[nodiscard]] std::size_t num_hits() const noexcept { return num_hits_; }
     void set_num_hits(std::size_t count) noexcept { num_hits_ = count; }
-    /// How many samples were read with it, for itself or for later batches.
+    /// Number of samples that were read with the batch, for itself or for later batches.
     [[nodiscard]] std::size_t num_read() const noexcept { return num_read_; }
     void add_num_read(std::size_t count) noexcept { num_read_ += count; }
 
-    /// Nobody wants it any more: what has not begun is left out.
+    /// Cancels the batch: work that has not started is skipped.
     void cancel() noexcept { cancelled_.store(true, std::memory_order_relaxed); }
     [[nodiscard]] bool is_cancelled() const noexcept { return cancelled_.load(std::memory_order_relaxed); }
 
     /// Notes why a sample failed. Where there is no memory even for that, `take_failures` says so.
     void add_failure(std::size_t position, const std::exception_ptr& problem) noexcept;
-    /// By position. Empties the list. Throws `std::bad_alloc` if the reason of a failure found no memory.
+    /// Takes the failures, sorted by position, and empties the list. Throws `std::bad_alloc` if the reason of a failure
+    /// found no memory.
     [[nodiscard]] std::vector<SampleFailure> take_failures();
 
     /// A sample has ended, well or not. True for the last one.

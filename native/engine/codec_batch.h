@@ -1,5 +1,5 @@
 // Many images through one codec on the pool, and how long that took: what `penstock bench` measures.
-// Results are thrown away; whoever wants pixels has checked them before.
+// Results are discarded; callers have checked the pixels before.
 #pragma once
 
 #include <cstddef>

@@ -24,7 +24,7 @@ std::size_t affinity_cores() {
     return std::thread::hardware_concurrency();
 }
 
-// Quota over period, both in microseconds; 0 for "max", -1 and anything that is no pair of numbers.
+// Quota over period, both in microseconds; 0 for "max", -1 and anything that is not a pair of numbers.
 double cores_of(std::string_view quota, std::string_view period) {
     double quota_us = 0;
     double period_us = 0;

@@ -42,7 +42,7 @@ class Expected {
         return found != places_.end() && !found->second.empty();
     }
 
-    /// The sample has come, or will not: whoever waited for it.
+    /// Removes a sample that has arrived or will not arrive, and returns the places that waited for it.
     [[nodiscard]] std::vector<BatchPlace> settle(std::uint64_t id) {
         const std::lock_guard lock(mutex_);
         const auto found = places_.find(id);

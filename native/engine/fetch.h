@@ -17,8 +17,8 @@ namespace penstock {
 
 class PieceJoin;
 
-/// One read, and what it serves: samples of a batch, or samples that are read ahead of theirs. An extent of length 0 is
-/// the whole file.
+/// One read, and the samples that it serves: samples of a batch, or samples that are read ahead of their batch. An
+/// extent of length 0 is the whole file.
 struct Fetch {
     std::shared_ptr<Batch> batch = nullptr;  ///< that it was asked for with
     Extent extent = {};
@@ -28,11 +28,11 @@ struct Fetch {
     std::uint32_t num_pieces = 0;               ///< of a block: the end of those that are read; 0: no block
     std::shared_ptr<PieceJoin> join = nullptr;  ///< of one part of a sample of a block that is read alone
     std::size_t join_at = 0;                    ///< where in the joined sample the part goes
-    /// Not empty: these are read one after the other and joined; `extent` names the file of the picture.
+    /// Parts that are read one after the other and joined, if not empty; `extent` then names the file of the image.
     std::vector<Extent> parts = {};
 };
 
-/// One field of a sample that was decoded to be kept: its pixels row by row, or the same encoded anew.
+/// One field of a sample that was decoded for the cache: its pixels row by row, or the same encoded again.
 struct KeptField {
     ByteView data;
     const Codec* codec = nullptr;  ///< null for pixels
@@ -43,13 +43,13 @@ struct KeptField {
 struct SampleBytes {
     Extent extent;
     ByteView data;  ///< shorter than the extent if the file ended before it
-    /// Not 0: `data` is of one sample, its other fields and so many first pieces of its picture, joined; 1 if its
-    /// fields lie in several files.
+    /// Number of first pieces of the image that are joined in `data` with the sample's other fields; 1 if its fields
+    /// lie in several files, and 0 if `data` is not a joined sample.
     std::uint32_t num_joined = 0;
-    /// Not empty: `data` is of one sample, no longer as it was read, and its fields are these.
+    /// Fields of `data`, if it is one sample that is no longer as it was read; empty otherwise.
     std::span<const KeptField> kept = {};
 
-    /// Those of the file's bytes [offset, offset + length) that are there.
+    /// Returns the available part of the file's bytes [offset, offset + length).
     [[nodiscard]] ByteView part(std::uint64_t offset, std::uint64_t length) const noexcept {
         const std::uint64_t begin = std::min<std::uint64_t>(offset - extent.offset, data.size());
         return data.subspan(begin, std::min<std::uint64_t>(length, data.size() - begin));
@@ -73,10 +73,10 @@ struct ReadySample {
     std::shared_ptr<const SampleBytes> bytes;
 };
 
-/// Where the record of a sample stands: all its fields, side by side. Of length 0 for a whole file.
+/// Returns the place of the record of a sample: all its fields, side by side. Length 0 means a whole file.
 [[nodiscard]] Extent record_extent(const SampleTable& table, std::uint64_t id);
 
-/// How reads are cut; see `plan_reads`.
+/// Limits for merging reads; see `plan_reads`.
 struct ReadGrid {
     std::uint64_t alignment = 1;
     std::uint64_t max_bytes = 0;

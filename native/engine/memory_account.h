@@ -11,7 +11,7 @@
 
 namespace penstock {
 
-/// What is held at this moment by all uses together, and the most that ever was.
+/// Bytes that all uses together hold now, and their peak.
 class MemoryGauge {
   public:
     void add(std::size_t bytes) noexcept {
@@ -29,17 +29,17 @@ class MemoryGauge {
     std::atomic<std::size_t> peak_{0};
 };
 
-/// Lends bytes up to a limit. Whoever wants more than is left sleeps until others give back.
+/// Lends bytes up to a limit. A thread that asks for more than is free blocks until other threads release some.
 class MemoryAccount {
   public:
-    /// `on_wanted` is called when somebody begins to wait; it may not use the account.
+    /// Makes an account. `on_wanted` is called when a thread starts to wait; it must not use the account.
     MemoryAccount(std::size_t limit_bytes, MemoryGauge& gauge, std::function<void()> on_wanted = {})
         : limit_bytes_(limit_bytes), gauge_(gauge), on_wanted_(std::move(on_wanted)) {}
 
     [[nodiscard]] std::size_t limit_bytes() const noexcept { return limit_bytes_; }
 
-    /// Waits for `bytes`, which must be within the limit: whoever asks checks that first and names what is too large.
-    /// False if the account was closed meanwhile: nothing was lent.
+    /// Waits for `bytes`, which must be within the limit; the caller checks that first, to name what is too large.
+    /// Returns false if the account was closed meanwhile, and lends nothing.
     [[nodiscard]] bool acquire(std::size_t bytes) {
         std::unique_lock lock(mutex_);
         const auto may_go = [&] { return closed_ || bytes <= limit_bytes_ - lent_bytes_; };
@@ -72,7 +72,7 @@ class MemoryAccount {
         returned_.notify_all();
     }
 
-    /// Whether somebody sleeps because too little is left: who holds what it does not need now should release it.
+    /// Returns whether a thread waits for memory. A holder should then release what it does not need.
     [[nodiscard]] bool is_wanted() const {
         const std::lock_guard lock(mutex_);
         return num_waiting_ > 0;

@@ -20,7 +20,7 @@ struct OwnSample {
     OwnSample(ByteView data, const Extent& record, std::uint32_t num_joined, std::shared_ptr<MemoryGauge> counted)
         : OwnSample(padded(data), record, num_joined, std::move(counted)) {}
 
-    /// Takes over `content`, whose last `kSamplePadding` bytes are no part of the sample.
+    /// Takes ownership of `content`; its last `kSamplePadding` bytes do not belong to the sample.
     OwnSample(ByteBuffer content, const Extent& record, std::uint32_t num_joined, std::shared_ptr<MemoryGauge> counted)
         : memory(std::move(content)), gauge(std::move(counted)) {
         bytes = {record, {memory.data(), memory.size() - kSamplePadding}, num_joined};

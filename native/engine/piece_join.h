@@ -1,4 +1,4 @@
-// One sample of a block, read part by part because nobody wants the rest of its block now.
+// One sample of a block, read part by part because the rest of its block is not needed now.
 #pragma once
 
 #include <atomic>
@@ -10,7 +10,8 @@
 
 namespace penstock {
 
-/// Parts come from several threads, in any order. Whoever brings the last one hands the sample on.
+/// Joins the parts of a sample, which arrive from several threads in any order. The thread that brings the last part
+/// passes the sample on.
 class PieceJoin {
   public:
     PieceJoin(std::size_t bytes, std::size_t num_parts) : content_(bytes + kSamplePadding), num_open_(num_parts) {}

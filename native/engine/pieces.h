@@ -17,10 +17,12 @@ struct PieceRange {
     std::uint32_t end = 0;
 };
 
-/// How many pieces of a sample's picture hold `fidelity` scans, rounded up to the next that is stored; 0 means all.
+/// Returns the number of pieces of a sample's image that hold `fidelity` scans, rounded up to the next stored group; 0
+/// means all.
 [[nodiscard]] std::uint32_t pieces_for(const SampleTable& table, std::uint64_t id, std::uint32_t fidelity);
 
-/// What is read of a block for these pieces of its pictures; from the first on, its records' other fields are in it.
+/// Returns the bytes to read of a block for these pieces of its images. If they start with the first piece, the
+/// records' other fields are included.
 [[nodiscard]] Extent block_extent(const SampleTable& table, std::uint64_t id, PieceRange pieces);
 
 /// Bytes of these pieces of a sample's picture.
@@ -33,7 +35,7 @@ struct PieceRange {
 void copy_pieces(const SampleTable& table, std::uint64_t id, PieceRange pieces, const SampleBytes& block,
                  std::uint8_t* out);
 
-/// Where the images of a sample lie whose fields are in several files, in the order of a joined sample.
+/// Returns the places of the images of a sample whose fields are in several files, in the order of a joined sample.
 [[nodiscard]] std::vector<Extent> field_parts(const SampleTable& table, std::uint64_t id);
 
 /// A sample's other fields and first pieces, joined, out of what was read of its block; padded for `OwnSample`.
@@ -44,7 +46,7 @@ void copy_pieces(const SampleTable& table, std::uint64_t id, PieceRange pieces, 
 [[nodiscard]] ByteBuffer extend_sample(const SampleTable& table, std::uint64_t id, const SampleBytes& joined,
                                        std::uint32_t num_pieces, const SampleBytes& block);
 
-/// Where the parts of a joined sample stand on disk, in its order: what to read for one sample without its block.
+/// Returns the places of the parts of a joined sample, in its order: what to read for one sample without its block.
 [[nodiscard]] std::vector<Extent> sample_parts(const SampleTable& table, std::uint64_t id, std::uint32_t num_pieces);
 
 }  // namespace penstock

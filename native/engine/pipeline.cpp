@@ -68,7 +68,7 @@ struct Pipeline::State {
         reading.close();
         scratch_memory.close();
         ready.close();
-        const std::lock_guard lock(closing_mutex);  // whoever comes second waits for the first
+        const std::lock_guard lock(closing_mutex);  // a second caller waits for the first
         read_threads.reset();
         decode_threads.reset();
     }
@@ -92,7 +92,7 @@ struct Pipeline::State {
         try {
             (void)files.open(0);
         } catch (const Error&) {
-            // Whoever wants a sample of that file will be told.
+            // A request for a sample of that file will get the error.
         }
     }
 
@@ -117,8 +117,8 @@ struct Pipeline::State {
                 }};
     }
 
-    // A sample that was read ahead: to whoever waits for it, else into memory. Those who begin to wait while it is
-    // copied are served too.
+    // A sample that was read ahead: to the batches that wait for it, else into memory. Those who begin to wait while it
+    // is copied are served too.
     void take_in(std::uint64_t id, const std::shared_ptr<const SampleBytes>& bytes) noexcept {
         if (!expected.is_awaited(id)) keep_read(id, *bytes, true);
         for (BatchPlace& place : expected.settle(id)) ready.push({std::move(place.batch), place.position, bytes});
@@ -185,7 +185,7 @@ struct Pipeline::State {
         }
     }
 
-    // The first part of a sample that fails ends it; without a problem, nobody wants it any more.
+    // The first part of a sample that fails ends it; without a problem, the batch was cancelled.
     void give_up_part(const Fetch& fetch, const std::exception_ptr& problem) noexcept {
         if (fetch.join->fail()) {
             if (problem != nullptr) fail(*fetch.batch, fetch.positions.front(), problem);
@@ -194,7 +194,7 @@ struct Pipeline::State {
         (void)fetch.join->end_part();
     }
 
-    // Reading ahead failed, which is nobody's error: whoever needs a sample reads it alone, and is told.
+    // Reading ahead failed, which is not an error yet: a batch that needs a sample reads it alone, and gets the error.
     void give_up(const std::vector<std::uint64_t>& ids) noexcept {
         for (const std::uint64_t id : ids) {
             for (const BatchPlace& place : expected.settle(id)) fetch_alone(place);
@@ -218,7 +218,7 @@ struct Pipeline::State {
             batch->add_num_read(asked.size());
             push(fetches);
         } catch (...) {
-            for (const std::uint64_t id : asked) (void)expected.settle(id);  // nobody waits for them yet
+            for (const std::uint64_t id : asked) (void)expected.settle(id);  // no batch waits for them yet
             throw;
         }
     }
@@ -254,7 +254,7 @@ struct Pipeline::State {
         }
     }
 
-    // Whether what is in memory of a sample, if anything is, will do for a batch.
+    // Returns whether the part of a sample that is in memory is enough for a batch.
     [[nodiscard]] bool is_enough(const Batch& batch, std::uint64_t id, const SampleBytes* known) const {
         if (known == nullptr || !table.is_in_block(id)) return known != nullptr;
         return known->num_joined >= pieces_for(table, id, batch.wish().fidelity);
@@ -461,7 +461,7 @@ struct Pipeline::State {
         bool is_last = false;
         for (std::size_t i = 0; i < count; ++i) is_last = batch.end_sample();
         if (!is_last) return;
-        // The lock makes sure that whoever looks now either sees the batch done or is asleep when we wake.
+        // The lock makes sure that a waiting thread either sees the batch done or is asleep when we wake it.
         const std::lock_guard lock(done_mutex);
         batch_done.notify_all();
     }

@@ -31,7 +31,7 @@ struct PipelineOptions {
     PipelineMemory memory;
 };
 
-/// What happened so far. Seconds are of all threads of a stage together.
+/// Counters of the pipeline. Seconds are summed over all threads of a stage.
 struct PipelineStats {
     std::uint64_t bytes_read = 0;
     std::uint64_t num_reads = 0;
@@ -40,7 +40,7 @@ struct PipelineStats {
     std::uint64_t num_hits = 0;           ///< samples that were in memory
     std::uint64_t cache_bytes = 0;        ///< held now
     std::uint64_t num_unkept = 0;         ///< samples that should have been kept and did not fit
-    std::uint64_t num_recoded = 0;        ///< samples that were decoded whole to stay as pixels, or encoded anew
+    std::uint64_t num_recoded = 0;        ///< samples that were decoded whole to stay as pixels, or encoded again
     std::uint64_t num_decodes_saved = 0;  ///< samples that were served from those
     std::uint64_t num_unfit = 0;          ///< samples that could not be kept so, or not in the room planned for them
     double read_busy_seconds = 0;
@@ -75,18 +75,18 @@ class Pipeline {
     /// and what a thread died of if one did.
     [[nodiscard]] bool wait_for(const Batch& batch, std::chrono::milliseconds timeout);
 
-    /// Stops the threads and waits for the read and the decode that each is at; whoever waits for a batch is told.
-    /// Destroying does it, too.
+    /// Stops the threads, and waits for the read and the decode that each is running. Threads that wait for a batch get
+    /// an error. The destructor does the same.
     void close() noexcept;
 
-    /// Samples that could not be had so far, those of cancelled batches left out.
+    /// Returns the number of samples that failed so far, without those of cancelled batches.
     [[nodiscard]] std::uint64_t num_failed() const;
     /// Forgets what is kept between epochs.
     void clear_cache();
     /// Forgets all of it but these samples.
     void retain_cache(const std::vector<std::uint64_t>& ids);
 
-    /// What memory holds of each of these samples; 0 of those that are not there.
+    /// Returns the bytes that the cache holds of each of these samples; 0 for those it does not hold.
     [[nodiscard]] std::vector<std::uint64_t> kept_bytes(const std::vector<std::uint64_t>& ids) const;
 
     [[nodiscard]] PipelineStats stats() const;

@@ -1,4 +1,4 @@
-// A bounded queue between threads. Nobody spins: both sides sleep until there is room or something to take.
+// A bounded queue between threads. Both sides sleep, without spinning, until there is room or an item.
 #pragma once
 
 #include <condition_variable>
@@ -53,7 +53,7 @@ class BoundedQueue {
         return item;
     }
 
-    /// Nothing more will come: wakes everybody, refuses pushes; what is inside can still be taken.
+    /// Closes the queue: wakes all waiting threads and refuses pushes. Remaining items can still be taken.
     void close() {
         const std::lock_guard lock(mutex_);
         close_locked();

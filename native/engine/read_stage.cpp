@@ -28,7 +28,7 @@ ReadStage::ReadStage(DataFiles& files, MemoryAccount& memory, bool whole_files, 
       fetches_(std::numeric_limits<std::size_t>::max()),
       pool_(memory.limit_bytes() / kIdleShare),
       faults_(options.limit) {
-    // Whoever waits for its turn at a limit should not hold up the reads behind it.
+    // A read that waits at a limit should not hold up the reads behind it.
     if (!whole_files && options.allow_uring && options.limit == nullptr)
         ring_ = Uring::open(options.ring_depth, ring_refusal_);
     uses_ring_ = ring_ != nullptr;
@@ -150,7 +150,7 @@ class ReadStage::RingRun {
         completions_.reserve(pending_.size());
     }
 
-    // False if the ring broke: what was under way is read by then, the rest is for somebody else.
+    // False if the ring broke: reads in flight are done by then, and the plain way reads the rest.
     [[nodiscard]] bool run() {
         while (start_reads()) {
             if (ring_->num_pending() == 0) continue;

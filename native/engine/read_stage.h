@@ -30,12 +30,12 @@ struct ReadOptions {
     std::shared_ptr<ReadLimit> limit;  ///< a slower disk; null for the one there is
 };
 
-/// What the stage does with a fetch when it is over; called from its threads. None of them may throw: whoever waits for
-/// a sample of the fetch would wait for ever.
+/// Callbacks of the stage for a finished fetch, called from its threads. They must not throw, because threads that wait
+/// for a sample of the fetch would wait for ever.
 struct ReadSink {
     std::function<void(const Fetch&, const std::shared_ptr<const SampleBytes>&)> read;
     std::function<void(const Fetch&, const std::exception_ptr&)> failed;
-    std::function<void(const Fetch&)> dropped;  ///< nobody wants the batch any more
+    std::function<void(const Fetch&)> dropped;  ///< the batch was cancelled
 };
 
 class ReadStage {

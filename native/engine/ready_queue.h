@@ -13,7 +13,7 @@
 
 namespace penstock {
 
-/// From any number of threads to any number of threads. Bounded by the memory of what is read, not by a count.
+/// Queue for any number of producers and consumers. Bounded by the memory of the data that was read, not by a count.
 class ReadyQueue {
   public:
     /// Makes room for so many samples: while no more of them wait, `push` needs no memory.
@@ -50,7 +50,7 @@ class ReadyQueue {
         return sample;
     }
 
-    /// Whoever sleeps in `pop` looks again at what it holds.
+    /// Wakes threads that wait in `pop`, so that they check what they hold.
     void wake() {
         const std::lock_guard lock(mutex_);
         ++num_wakes_;

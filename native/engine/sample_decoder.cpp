@@ -167,7 +167,7 @@ ImageInfo SampleDecoder::info_of(const Encoded& data) const {
     return inspect_image(*data.codec, data.data, options_.max_pixels);
 }
 
-// What cannot become a result is told here, by the policy for bad samples, and never gets to the accelerator.
+// A sample that cannot become a result fails here, by the policy for bad samples, and never reaches the accelerator.
 bool SampleDecoder::hands_over(const Encoded& picture, const ImageInfo& info) const {
     if (options_.undecoded != Undecoded::for_device || picture.codec == nullptr) return false;
     const std::string_view codec = picture.codec->name();

@@ -19,8 +19,8 @@ namespace penstock {
 
 enum class Channels : std::uint8_t { rgb, grey, unchanged };
 enum class Verify : std::uint8_t { first, always, never };
-/// Which images a batch gets as they are stored: none; Weir and L3, for an accelerator that decodes and transforms
-/// them; every one, for who wants to know what reading alone costs.
+/// Images that a batch gets undecoded: none; Weir and L3, for an accelerator that decodes and transforms them; or all,
+/// to measure reading alone.
 enum class Undecoded : std::uint8_t { none, for_device, all };
 
 struct SampleOptions {
@@ -44,7 +44,7 @@ struct DecoderScratch {
     ByteBuffer joined;  ///< a sample of a block, as large as the largest so far
 };
 
-/// Stateless but for which samples were verified: one object serves every thread.
+/// Decodes samples of batches. Its only state is which samples were verified, so one object serves every thread.
 class SampleDecoder {
   public:
     SampleDecoder(const SampleTable& table, TransformProgram program, const SampleOptions& options);
@@ -52,9 +52,9 @@ class SampleDecoder {
     /// Fills the sample's slots. Throws what is wrong with it, with the file in `where`.
     void decode(Batch& batch, std::size_t position, const SampleBytes& bytes, DecoderScratch& scratch);
 
-    /// A sample as the table says that it stays in memory: all its fields decoded whole, or encoded anew. Null if that
-    /// fails, or would take more than its room: the sample may well decode as it is. Throws if there is no memory for
-    /// it.
+    /// Converts a sample to the form that the table sets for the cache: all its fields decoded whole, or encoded again.
+    /// Returns null if that fails or would take more than its room; the sample may still decode normally. Throws if
+    /// memory is short.
     [[nodiscard]] std::shared_ptr<const OwnSample> recode(std::uint64_t id, const SampleBytes& bytes,
                                                           const std::shared_ptr<MemoryGauge>& gauge,
                                                           DecoderScratch& scratch) const;

@@ -1,4 +1,4 @@
-// Where the samples of a dataset or folder are: columns by id. Views; whoever made the table keeps them alive.
+// Places of the samples of a dataset or folder: columns by id. The views belong to the maker of the table.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct FieldColumns {
     std::span<const std::uint32_t> file;      ///< empty: sample i is file i
     std::span<const std::uint64_t> offset;    ///< empty: files are read whole
     std::span<const std::uint64_t> length;    ///< as `offset`
-    std::span<const std::uint32_t> checksum;  ///< CRC-32C of the encoded bytes; empty: there is none
+    std::span<const std::uint32_t> checksum;  ///< CRC-32C of the encoded bytes; empty if unknown
     std::span<const std::uint8_t> codec;      ///< index into `SampleTable::codecs`; empty: content decides
 
     [[nodiscard]] bool is_whole_file() const noexcept { return offset.empty(); }
@@ -41,10 +41,10 @@ struct BlockColumns {
     std::vector<std::vector<std::uint32_t>> scans;  ///< by codec's number: scans that so many pieces have, ascending
 };
 
-/// What a sample that stays in memory is there.
+/// Form of a sample in the cache.
 enum class KeptAs : std::uint8_t { encoded = 0, pixels = 1, weir = 2 };
 
-/// How samples stay in memory. Both empty: encoded, as they were read.
+/// Forms of samples in the cache. If both are empty, samples stay encoded, as they were read.
 struct KeptColumns {
     std::span<const std::uint8_t> form;   ///< a `KeptAs`
     std::span<const std::uint64_t> room;  ///< bytes that were planned for it, never exceeded; unused where encoded

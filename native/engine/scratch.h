@@ -17,9 +17,10 @@ class Scratch {
   public:
     explicit Scratch(MemoryAccount& memory) : memory_(memory) {}
 
-    /// At least `bytes`, of any content; the codec takes up to `working` bytes out of `working()` meanwhile, and
-    /// `other` bytes, of transforms and such, are only accounted for. Waits for other threads if the account is short;
-    /// throws `too_large` if it is too small for this alone, `cancelled` if the pipeline closes meanwhile.
+    /// Returns at least `bytes` of arbitrary content. Meanwhile the codec takes up to `working` bytes from `working()`,
+    /// and `other` bytes, for example of transforms, are only accounted for. Waits for other threads if the account is
+    /// short. Throws `too_large` if the account is too small for this alone, and `cancelled` if the pipeline closes
+    /// meanwhile.
     [[nodiscard]] std::uint8_t* room(std::size_t bytes, std::size_t working, std::size_t other) {
         const std::size_t wanted = bytes + working + other;
         if (block_ && block_->size() >= bytes && lease_.bytes() >= block_->size() + working + other) {
@@ -40,10 +41,10 @@ class Scratch {
         return block_->data();
     }
 
-    /// Where a codec takes its memory. What it gives back stays for the next sample, within what is accounted for.
+    /// Pool for the memory of a codec. Returned blocks stay for the next sample, within what is accounted for.
     [[nodiscard]] BufferPool& working() noexcept { return working_; }
 
-    /// Between samples: lets go of the memory if another thread waits for some.
+    /// Releases the memory between samples if another thread waits for some.
     void ease() {
         if (block_ && memory_.is_wanted()) free();
     }

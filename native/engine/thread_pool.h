@@ -1,4 +1,4 @@
-// The one place that starts threads. A pool runs ranges of numbered tasks; whoever waits is told the first error.
+// The only place that starts threads. A pool runs ranges of numbered tasks; a waiting thread gets the first error.
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,7 @@
 
 namespace penstock {
 
-/// A range of tasks under way. Shared by the pool's threads and whoever waits for it; any thread may call anything.
+/// Running range of tasks. The pool's threads and the waiting thread share it; any thread may call anything.
 class Job {
   public:
     /// Waits until all tasks ended or were given up, at most `timeout`. True if so.
@@ -28,7 +28,7 @@ class Job {
     /// Throws the first error of a task, if one has failed so far. Waits for nothing.
     void check() const;
 
-    /// No further task starts; those under way end. Waits for nothing.
+    /// Cancels the job: no further task starts, and running ones finish. Does not wait.
     void cancel() noexcept;
 
     [[nodiscard]] std::size_t num_done() const noexcept { return num_done_.load(std::memory_order_relaxed); }

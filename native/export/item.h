@@ -15,7 +15,7 @@
 
 namespace penstock {
 
-/// What to write, and under which name.
+/// File to write, and its name.
 struct ExportItem {
     std::string name;            ///< relative path, or name of a tar's member
     std::string text;            ///< the content, if `place` is absent
@@ -37,7 +37,7 @@ struct ExportPlan {
     std::uint64_t max_pixels = DecodeOptions{}.max_pixels;  ///< of an image that is decoded
 };
 
-/// What was done so far. Any thread may look.
+/// Counters of the progress. Any thread may read them.
 class ExportCounters {
   public:
     void count_bytes(std::size_t bytes) noexcept { num_bytes_.fetch_add(bytes, std::memory_order_relaxed); }

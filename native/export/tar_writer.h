@@ -1,4 +1,4 @@
-// A tar, written from front to back: the same bytes for the same members, whoever writes them and when.
+// Tar writer, from front to back. The same members give the same bytes, at any time and for any user.
 #pragma once
 
 #include <string>

@@ -15,7 +15,7 @@ constexpr int kWeightBits = 22;
 /// Taps come in groups of so many, the last one filled up with weights of 0.
 constexpr std::uint32_t kGroupTaps = 4;
 
-/// What is wanted of an axis.
+/// Requested resize along one axis.
 struct Axis {
     double begin = 0;  ///< the resized interval, in source samples; a whole crop is [0, length)
     double end = 0;
@@ -47,7 +47,7 @@ class AxisTable {
     void build_weights(const Axis& axis, std::uint32_t origin, std::uint32_t alignment);
     /// Weights as fractions, `max_taps()` apart; `groups()` are counts of taps then.
     void build_fractions(const Axis& axis, std::uint32_t origin);
-    /// No weights: `first()` is the one tap.
+    /// Builds an axis without weights: `first()` is the only tap.
     void build_nearest(const Axis& axis, std::uint32_t origin);
 
     [[nodiscard]] std::uint32_t count() const noexcept { return count_; }

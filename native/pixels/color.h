@@ -1,4 +1,4 @@
-// Changes of colour, as Pillow's ImageEnhance and its HSV conversion compute them, pixel for pixel.
+// Changes colours as Pillow's ImageEnhance and HSV conversion do, pixel for pixel.
 #pragma once
 
 #include "base/image.h"

@@ -45,7 +45,7 @@ inline std::int32_t grey_of(std::int32_t red, std::int32_t green, std::int32_t b
     return (red * 19595 + green * 38470 + blue * 7471 + 0x8000) >> 16;
 }
 
-/// From `from` to `to` by `factor`, and beyond if it is above 1; cut off, not rounded.
+/// Blends `from` and `to` by `factor`, and beyond `to` if it is above 1. Truncates instead of rounding.
 inline std::int32_t blended(std::int32_t from, std::int32_t to, float factor) {
     const float mixed = static_cast<float>(from) + factor * static_cast<float>(to - from);
     const float above = mixed < 0.0f ? 0.0f : mixed;

@@ -1,5 +1,5 @@
-// What chance decided for one sample: the stages its pixels go through. A function of the chain, the sample's size and
-// (seed, epoch, id); made before anything is decoded, and shared by image, masks and boxes.
+// Random choices for one sample: the stages of its pixels. A function of the chain, the sample's size and (seed, epoch,
+// id); made before anything is decoded, and shared by image, masks and boxes.
 #pragma once
 
 #include <array>
@@ -11,13 +11,13 @@
 
 namespace penstock {
 
-/// Which random numbers a sample gets.
+/// Key of the random numbers of a sample.
 struct SampleKey {
     std::uint64_t seed = 0;
     std::uint64_t epoch = 0;
     std::uint64_t id = 0;
 
-    /// Those of the operation at a place of the chain: a place's draws do not depend on the other operations.
+    /// Returns the key of the operation at a place of the chain. Its numbers do not depend on the other operations.
     [[nodiscard]] RandomKey at(std::uint32_t place) const noexcept;
 };
 

@@ -12,10 +12,10 @@
 
 namespace penstock {
 
-/// Where the channels of a pixel stand: side by side, or in planes.
+/// Order of the channels of a pixel: side by side, or in planes.
 enum class Layout : std::uint8_t { nhwc, nchw };
 
-/// The place of one sample in a batch: contiguous, owned by somebody else.
+/// Memory of one sample in a batch: contiguous, and not owned.
 struct Slot {
     void* data = nullptr;
     ImageSize size;
@@ -43,12 +43,12 @@ class FinishPlan {
     [[nodiscard]] Affine affine(std::size_t channel, std::uint8_t sample_bytes) const noexcept;
     /// The float of every value of such a source, channel after channel (four of them).
     [[nodiscard]] std::vector<float> values(std::uint8_t sample_bytes) const;
-    /// Those of 8-bit sources; alive as long as the plan.
+    /// Returns the table for 8-bit sources, which lives as long as the plan.
     [[nodiscard]] FloatTable byte_table() const noexcept;
-    /// How many channels the means are for; 0 for any number.
+    /// Number of channels that the means are for; 0 for any number.
     [[nodiscard]] std::size_t channels() const noexcept { return channels_; }
     [[nodiscard]] bool is_float() const noexcept { return float_; }
-    /// Whether integers keep their share of the range rather than their value.
+    /// Returns whether integers keep their share of the range instead of their value.
     [[nodiscard]] bool scaled() const noexcept { return scaled_; }
 
   private:

@@ -38,7 +38,7 @@ extern const FinishKernels kFinishPlain;
 extern const FinishKernels kFinishAvx2;
 extern const FinishKernels kFinishAvx512;
 
-/// Those of the active SIMD path.
+/// Returns the kernels of the active SIMD path.
 [[nodiscard]] const FinishKernels& active_finish_kernels() noexcept;
 
 /// One float as half precision, rounded to the nearest, halves to even.

@@ -1,5 +1,5 @@
-// Where the pixels of one sample come from: crops, resizes and flips as numbers. A chain of them folds into few stages,
-// each one pass over pixels. No pixel is touched here.
+// Geometry of one sample: crops, resizes and flips as numbers. A chain of them folds into few stages, each one pass
+// over pixels. This code touches no pixel.
 #pragma once
 
 #include <cstdint>
@@ -32,14 +32,14 @@ struct Rect {
     friend bool operator==(const Rect&, const Rect&) = default;
 };
 
-/// Where two rectangles overlap; of no size where they do not.
+/// Returns the intersection of two rectangles; its size is 0 if they do not overlap.
 [[nodiscard]] Rect intersect(const Rect& a, const Rect& b) noexcept;
 
-/// How a resize weighs its source: as Pillow's filters of these names, all but `nearest` with their support scaled to
-/// the source when shrinking ("antialiased").
+/// Filters of a resize, as in Pillow. All except `nearest` scale their support to the source when shrinking
+/// ("antialiased").
 enum class Filter : std::uint8_t { nearest, box, bilinear, hamming, bicubic, lanczos };
 
-/// What stands outside of an image: a colour, its border pixel, or its mirror without or with the border pixel twice.
+/// Values outside an image: a colour, its border pixel, or its mirror without or with the border pixel twice.
 enum class PaddingMode : std::uint8_t { constant, edge, reflect, symmetric };
 
 /// One pass over pixels: `source` (mirrored if `source_flipped`) is resized to `size`; of that, `window` is the result,
@@ -61,7 +61,7 @@ struct Stage {
 
     [[nodiscard]] ImageSize output() const noexcept { return window.size(); }
     [[nodiscard]] bool padded() const noexcept { return !window.inside(valid); }
-    /// Whether it changes nothing.
+    /// Returns whether the pass changes nothing.
     [[nodiscard]] bool identity() const noexcept;
 
     // Each appends an operation to this pass, or gives false, and changes nothing, if it needs a pass of its own: the

@@ -17,7 +17,8 @@ enum class SampleType : std::uint8_t { uint8, uint16, float32, float16 };
 /// A colour to fill with: one value for every channel, or one each (up to four).
 using Fill = std::vector<float>;
 
-/// To `size`; or, if only one number is set, the shorter side to `size.height`, the longer one at most `max_size`.
+/// Resizes to `size`. If only one number is set, resizes the shorter side to `size.height`, and the longer one to at
+/// most `max_size`.
 struct ResizeOperation {
     std::optional<std::uint32_t> height;
     std::optional<std::uint32_t> width;

@@ -1,5 +1,5 @@
-// What an accelerator needs to do to decoded pixels what `TransformProgram::apply` does: the draws of many samples as
-// flat tables, pass by pass. No pixel is touched here.
+// Tables with which an accelerator repeats `TransformProgram::apply`: the draws of many samples, pass by pass. This
+// code touches no pixel.
 #pragma once
 
 #include <cstdint>

@@ -22,7 +22,7 @@
 
 namespace penstock {
 
-/// What the pixels of a program are.
+/// Kind of field that a program transforms.
 enum class FieldKind : std::uint8_t { image, mask };
 
 constexpr std::size_t kMaxOperations = 64;
@@ -63,7 +63,7 @@ class TransformProgram {
     /// The type of results; none means that of the source.
     [[nodiscard]] std::optional<SampleType> output_type() const noexcept { return type_; }
 
-    /// Whether `apply` would only copy: the region can as well be decoded into the slot.
+    /// Returns whether `apply` would only copy, so that the region can be decoded into the slot directly.
     [[nodiscard]] bool copies(const Draw& draw, PixelShape decoded, const Slot& out) const;
 
     /// Writes a result to `out`, which has the size of `draw.output`.
@@ -74,12 +74,12 @@ class TransformProgram {
     void apply(ConstImageView decoded, const Draw& draw, const Slot& out, TransformScratch& scratch,
                std::uint32_t scale = 1) const;
 
-    /// What `apply` does to pixels with samples of `sample_bytes` (after `narrows`), pass by pass, as numbers. Throws
-    /// `bad_argument` if colours change, which no table says.
+    /// Returns what `apply` does to pixels with samples of `sample_bytes` (after `narrows`), pass by pass, as tables.
+    /// Throws `bad_argument` if colours change, which tables cannot express.
     [[nodiscard]] std::vector<StageTables> tables(const Draw& draw, std::uint8_t sample_bytes) const;
     /// Throws what `apply` would if decoded pixels of `shape` cannot become results of `channels` channels.
     void check_result(PixelShape shape, std::uint8_t channels) const;
-    /// Whether 16-bit sources become 8-bit before anything else.
+    /// Returns whether 16-bit sources are converted to 8 bits first.
     [[nodiscard]] bool narrows() const noexcept { return narrows_; }
     /// ToDtype and Normalize.
     [[nodiscard]] const FinishPlan& finish_plan() const noexcept { return finish_; }

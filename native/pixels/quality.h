@@ -1,4 +1,4 @@
-// How far two images are apart: PSNR and MS-SSIM. For reports and tests; no gradient, no alpha weighting.
+// Difference between two images: PSNR and MS-SSIM. For reports and tests; no gradient, no alpha weighting.
 #pragma once
 
 #include "base/image.h"

@@ -1,4 +1,4 @@
-// Other labels for masks.
+// Changes the labels of masks.
 #pragma once
 
 #include <cstddef>

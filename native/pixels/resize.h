@@ -1,4 +1,4 @@
-// Resizes pixels, row by row, into whatever takes the rows.
+// Resizes pixels row by row into a sink.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace penstock {
 class RowSink {
   public:
     virtual ~RowSink() = default;
-    /// Where row `y` is to be written.
+    /// Returns the memory for row `y`.
     [[nodiscard]] virtual std::uint8_t* row(std::uint32_t y) = 0;
     /// Row `y` is complete.
     virtual void done(std::uint32_t y) = 0;

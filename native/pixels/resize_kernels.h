@@ -16,7 +16,7 @@ struct Taps {
     std::uint32_t stride;
 };
 
-/// What the kernels may read past the last sample of a row, and read and write past interleaved rows.
+/// Bytes that the kernels may read past the last sample of a row, and read and write past interleaved rows.
 constexpr std::size_t kRowSlack = 128;
 
 struct ResizeKernels {
@@ -42,10 +42,10 @@ extern const ResizeKernels kResizePlain;
 extern const ResizeKernels kResizeAvx2;
 extern const ResizeKernels kResizeAvx512;
 
-/// Those of the active SIMD path.
+/// Returns the kernels of the active SIMD path.
 [[nodiscard]] const ResizeKernels& active_resize_kernels() noexcept;
 
-/// For kernels without plans.
+/// Plan functions for kernels without plans.
 [[nodiscard]] std::size_t no_plan_bytes(const Taps& taps, std::uint32_t channels);
 [[nodiscard]] bool no_plan(const Taps& taps, std::uint32_t channels, std::uint8_t* plan);
 

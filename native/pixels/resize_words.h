@@ -5,7 +5,7 @@
 
 namespace penstock {
 
-/// As `resize`, for 16-bit samples.
+/// Resizes like `resize`, for 16-bit samples.
 void resize_words(ConstImageView source, const Axis& vertical, std::uint32_t top, const Axis& horizontal,
                   std::uint32_t left, ResizeScratch& scratch, RowSink& sink);
 

@@ -19,7 +19,7 @@ struct StageScratch {
     std::vector<std::uint8_t> fill;      ///< one pixel of padding
 };
 
-/// What a stage reads of its input of `size`, which is decoded at 1 / `scale`. At least one pixel.
+/// Returns the region that a stage reads of its input of `size`, decoded at 1 / `scale`; at least one pixel.
 [[nodiscard]] Region stage_region(const Stage& stage, Filter filter, ImageSize size, std::uint32_t scale);
 
 /// Runs the stage on `image`, which is `covered` of an input of `size` decoded at 1 / `scale`.
@@ -36,8 +36,8 @@ struct SideTable {
 };
 constexpr std::int32_t kNoSource = -1;
 
-/// A stage as numbers, for whoever computes it elsewhere: first along x, then along y, each rounded and clamped to
-/// samples as `resize` does.
+/// Tables of a stage, for code that computes it elsewhere: first along x, then along y, each rounded and clamped to
+/// samples as in `resize`.
 struct StageTables {
     SideTable rows;
     SideTable columns;

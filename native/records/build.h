@@ -21,7 +21,7 @@ struct FieldBuild {
     Target target;
 };
 
-/// Where shards go, and how large they become.
+/// Names and size of shards.
 struct ShardNames {
     std::string shards_folder;
     std::string work_folder;
@@ -55,9 +55,9 @@ struct Building {
     std::shared_ptr<const BuildCounters> counters;
 };
 
-/// Starts writing. A shard appears in its place whole and on disk, then its rows (`rows.h`) in the work folder; at most
-/// one shard is being written and one being made durable. A source that cannot be read or decoded ends the job with an
-/// error that names it, or is noted and left out with `skip_errors`.
+/// Starts writing shards. A shard appears when it is complete and on disk, then its rows (`rows.h`) in the work folder.
+/// At most one shard is being written and one is being made durable. A source that cannot be read or decoded ends the
+/// job with an error that names it; with `skip_errors` it is recorded and left out.
 [[nodiscard]] Building start_build(ThreadPool& pool, ShardBuild build);
 
 }  // namespace penstock

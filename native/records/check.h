@@ -14,7 +14,7 @@
 
 namespace penstock {
 
-/// What the index says of one stored image.
+/// Values that the index has for one stored image.
 struct Expected {
     Place place;
     std::uint32_t metadata_length = 0;

@@ -11,7 +11,7 @@
 
 namespace penstock {
 
-/// What one header says; zeros and no codec if it cannot be read.
+/// Header of one image; zeros and no codec if it cannot be read.
 struct Header {
     PixelShape shape{0, 0, 0, 0};
     const Codec* codec = nullptr;
@@ -22,8 +22,8 @@ struct Inspecting {
     std::shared_ptr<const std::vector<Header>> headers;  ///< valid once the job has ended
 };
 
-/// Starts reading the headers at these places. An image that cannot be read gives an empty header, not an error:
-/// whoever converts it will say what is wrong with it.
+/// Starts reading the headers at these places. An image that cannot be read gives an empty header and no error: the
+/// conversion will report the problem.
 [[nodiscard]] Inspecting start_inspect(ThreadPool& pool, std::shared_ptr<const SourceFiles> files,
                                        std::vector<Place> places);
 

@@ -49,7 +49,7 @@ struct Skip {
     std::string reason;
 };
 
-/// Everything that is known of one shard.
+/// Facts about one shard.
 struct ShardNotes {
     std::uint64_t num_samples = 0;  ///< of the order, those left out included
     std::uint64_t num_records = 0;

@@ -7,7 +7,7 @@
 
 namespace penstock {
 
-/// How large an image may be; 0 is no limit. Nothing is ever enlarged, and the ratio of the sides stays.
+/// Largest size of an image; 0 means unlimited. Images are never enlarged, and keep the ratio of their sides.
 struct SizeLimit {
     std::uint32_t max_side = 0;    ///< of the longer side
     std::uint32_t short_side = 0;  ///< of the shorter side
@@ -16,7 +16,7 @@ struct SizeLimit {
 /// The shape that an image gets; its own if it is small enough.
 [[nodiscard]] PixelShape limited(const PixelShape& shape, const SizeLimit& limit) noexcept;
 
-/// The image in another size: Lanczos as Pillow does it, or the nearest pixel where values are no colours.
+/// Resizes an image: Lanczos as in Pillow, or the nearest pixel if values are not colours.
 [[nodiscard]] OwnedImage shrink(const OwnedImage& image, const PixelShape& shape, bool nearest);
 
 }  // namespace penstock

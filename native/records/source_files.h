@@ -13,7 +13,7 @@
 
 namespace penstock {
 
-/// Where the bytes of an image lie.
+/// Place of the bytes of an image.
 struct Place {
     static constexpr std::int32_t kAbsent = -1;
     static constexpr std::int64_t kWhole = -1;
@@ -22,7 +22,7 @@ struct Place {
     std::int32_t file = kAbsent;
     std::int64_t offset = 0;
     std::int64_t length = kWhole;
-    std::int64_t checksum = kUnknown;  ///< CRC-32C of the bytes, where somebody noted it
+    std::int64_t checksum = kUnknown;  ///< CRC-32C of the bytes, if it is known
 };
 
 /// Offsets and lengths of the pieces of an image, in their order; empty if it is in one piece.
@@ -37,8 +37,8 @@ class SourceFiles {
     /// `checksum` if the bytes are not those that it speaks of.
     [[nodiscard]] ByteBuffer read(const Place& place) const;
 
-    /// The bytes of an image in pieces; those that `place` is longer than they are stand behind the last one. The place
-    /// alone, if there are none.
+    /// Reads the bytes of an image in pieces. If `place` is longer than the pieces, the remaining bytes come after the
+    /// last one. Without pieces, reads the place alone.
     [[nodiscard]] ByteBuffer read(const Place& place, const Pieces& pieces) const;
 
     /// The first bytes at a place, at most `max_bytes`; fewer if the file has fewer.

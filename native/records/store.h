@@ -1,4 +1,4 @@
-// From the source's bytes of one image to the bytes that a dataset stores: kept, transcoded or encoded anew.
+// Conversion of one source image to the bytes that a dataset stores: kept, transcoded or encoded again.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace penstock {
 
-/// What a dataset wants of an image field.
+/// Requested format of an image field.
 struct Target {
     const Codec* codec = nullptr;  ///< null: the source's bytes are kept, whatever they are
     Parameters parameters;

@@ -25,7 +25,7 @@ struct FileNames {
     [[nodiscard]] std::string path(std::uint32_t file) const;
 };
 
-/// How the bytes of a file reach us.
+/// Way in which the bytes of a file are read.
 enum class Caching {
     system,  ///< through the page cache, which keeps them
     none,    ///< past it (O_DIRECT) where the file system lets us, else dropped from it after the read
@@ -57,14 +57,14 @@ class DataFile {
     bool drops_ = false;
 };
 
-/// Whether a file could not be opened because too many are: it may work once others are closed.
+/// Returns whether a file could not be opened because too many are open: it may work once others are closed.
 [[nodiscard]] bool is_out_of_descriptors(const Error& error) noexcept;
 
 /// Opens files by number. Safe from many threads.
 class DataFiles {
   public:
-    /// Up to `max_open` descriptors, fewer where the process may have few, are kept for the next read; 0 closes every
-    /// file when its reader lets go of it. When the process has no more, those that are kept are given back.
+    /// Keeps up to `max_open` descriptors open for the next read, or fewer if the process may have few. 0 closes every
+    /// file when its reader releases it. If the process has no descriptor left, the kept ones are closed.
     DataFiles(FileNames names, Caching caching, std::size_t max_open);
 
     [[nodiscard]] std::shared_ptr<const DataFile> open(std::uint32_t file);

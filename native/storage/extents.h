@@ -1,4 +1,4 @@
-// Which reads serve a set of wishes: pure arithmetic, so that what will be read can be told without reading.
+// Merges requests into reads. Pure arithmetic, so that reads can be predicted without reading.
 #pragma once
 
 #include <cstdint>

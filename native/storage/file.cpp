@@ -91,7 +91,7 @@ class HiddenFile {
         if (!written) throw_storage_error(ErrorCode::write_failed, "write the file", target_, errno);
     }
 
-    /// Best effort: a disk without modes is no reason to fail.
+    /// Best effort: a disk without modes is not an error.
     void take_mode(mode_t mode) noexcept { (void)!::fchmod(descriptor_.number(), mode & 07777); }
 
     void publish() {

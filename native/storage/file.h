@@ -22,14 +22,15 @@ class InputFile {
     InputFile(const InputFile&) = delete;
     InputFile& operator=(const InputFile&) = delete;
 
-    /// As of opening; 0 for files that the kernel makes up (/proc), whose length only their end tells.
+    /// Size when the file was opened; 0 for files that the kernel makes up (/proc), whose length is only known at their
+    /// end.
     [[nodiscard]] std::size_t size() const noexcept { return size_; }
     [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
     /// Fills `out` from `offset` on and gives the bytes read: fewer than asked for only at the end of the file.
     [[nodiscard]] std::size_t read_at(std::size_t offset, std::span<std::uint8_t> out) const;
 
-    /// Everything from the current position to the end, whatever `size` said. Throws `read_failed` beyond `max_bytes`.
+    /// Reads from the current position to the end, regardless of `size`. Throws `read_failed` beyond `max_bytes`.
     [[nodiscard]] ByteBuffer read_rest(std::size_t max_bytes) const;
     /// Throws `read_failed`: the file has more than `max_bytes`.
     [[noreturn]] void refuse_length(std::size_t max_bytes) const;
@@ -43,7 +44,7 @@ class InputFile {
 /// Size and CRC-32C of a file, read in large pieces.
 [[nodiscard]] std::pair<std::uint64_t, std::uint32_t> file_checksum(const std::string& path);
 
-/// Whether a published file has to survive a power cut (`fsync` of file and folder), or only a crash of ours.
+/// Events that a published file must survive: a power cut (`fsync` of file and folder), or only a crash of the process.
 enum class Durability { process, power_cut };
 
 /// Publishes `bytes` at `path`: written beside it under a hidden name, then renamed over it.

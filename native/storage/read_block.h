@@ -21,13 +21,13 @@ class ReadBlock {
         begin_ = block_.data() + (alignment - address % alignment) % alignment;
     }
 
-    /// What a block for this extent takes of the pool.
+    /// Returns the bytes that a block for this extent takes from the pool.
     [[nodiscard]] static std::size_t bytes_needed(const Extent& extent, std::uint64_t alignment) noexcept {
         return extent.length + (alignment > 64 ? alignment : 0);
     }
 
     [[nodiscard]] const Extent& extent() const noexcept { return extent_; }
-    /// Where the rest of the extent goes.
+    /// Returns the memory for the rest of the extent.
     [[nodiscard]] std::span<std::uint8_t> room() const noexcept {
         return {begin_ + filled_, static_cast<std::size_t>(extent_.length) - filled_};
     }
@@ -36,7 +36,8 @@ class ReadBlock {
     void add_filled(std::size_t count) noexcept { filled_ += count; }
     [[nodiscard]] std::size_t filled() const noexcept { return filled_; }
 
-    /// Those of the file's bytes [offset, offset + length) that were read: fewer if the file ended before.
+    /// Returns the part of the file's bytes [offset, offset + length) that was read; it is shorter if the file ended
+    /// before.
     [[nodiscard]] ByteView bytes(std::uint64_t offset, std::uint64_t length) const noexcept {
         const std::uint64_t begin = offset - extent_.offset;
         if (begin >= filled_) return {};

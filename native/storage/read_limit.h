@@ -10,7 +10,7 @@ namespace penstock {
 /// that the page cache would have served.
 class ReadLimit {
   public:
-    /// Per second; 0 leaves bytes or requests unlimited.
+    /// Sets the limits per second; 0 leaves bytes or requests unlimited.
     ReadLimit(double bytes_per_second, double reads_per_second)
         : bytes_per_second_(bytes_per_second), reads_per_second_(reads_per_second) {}
 

@@ -10,17 +10,17 @@
 
 namespace penstock {
 
-/// What was read so far. Any thread may look.
+/// Counters of reads. Any thread may read them.
 struct ReadCounters {
     std::atomic<std::uint64_t> num_bytes{0};
     std::atomic<std::uint64_t> num_reads{0};    ///< extents and files, however many system calls they took
     std::atomic<std::uint64_t> num_retries{0};  ///< of reads that the disk failed
 };
 
-/// How often a read that fails is tried again, after 10 ms, then 40.
+/// Number of retries of a failed read, after 10 ms, then 40.
 inline constexpr int kReadRetries = 2;
 
-/// Whether an errno may go away by itself: a fault of the disk or the network behind it.
+/// Returns whether an error may be temporary: a fault of the disk, or of the network behind it.
 [[nodiscard]] bool is_passing_fault(int error) noexcept;
 
 /// Waits before retry number `attempt` (from 0).

@@ -113,7 +113,7 @@ std::unique_ptr<Uring> Uring::open(unsigned depth, int& refusal) {
 Uring::Uring(int descriptor, unsigned depth, std::unique_ptr<Rings> rings)
     : descriptor_(descriptor), depth_(depth), rings_(std::move(rings)) {}
 
-// The kernel writes into the buffers of reads under way: nobody may free them before those have ended.
+// The kernel writes into the buffers of reads under way: they must not be freed before the reads have ended.
 Uring::~Uring() {
     drain();
     rings_.reset();

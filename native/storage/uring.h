@@ -36,8 +36,8 @@ class Uring {
     /// There must be a read pending.
     void wait(std::vector<Completion>& completions);
 
-    /// Waits for all reads under way, also where the ring itself fails, and drops what is queued: after it nobody
-    /// writes into their memory any more.
+    /// Waits for all reads in flight, even if the ring itself fails, and drops queued ones. Afterwards nothing writes
+    /// into their memory.
     void drain() noexcept;
 
   private:

@@ -14,7 +14,7 @@ struct Point {
     float y = 0;
 };
 
-/// Of an angle in turns, any size; within 1e-6.
+/// Returns the sine of an angle of any size, where 1 is a full circle; within 1e-6.
 [[nodiscard]] float sine(float turns) noexcept;
 [[nodiscard]] inline float cosine(float turns) noexcept { return sine(turns + 0.25f); }
 

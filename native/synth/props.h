@@ -9,7 +9,7 @@
 
 namespace penstock::synth {
 
-/// Where a thing stands: the middle of its foot, the size of a tall thing there, and how much haze is before it.
+/// Place of a thing: the middle of its foot, the size of a tall thing there, and the haze in front of it.
 struct Place {
     Point foot;
     float scale = 1;
@@ -21,7 +21,7 @@ struct Place {
 class Builder {
   public:
     Builder(Scene& scene, Random& rng) : scene_(scene), rng_(rng) {}
-    /// Everything added from now on, shadows aside, stands.
+    /// Makes all things that are added later, except shadows, stand upright.
     void begin_standing() noexcept { patches_ = &standing_; }
     void finish() { scene_.patches.insert(scene_.patches.end(), standing_.begin(), standing_.end()); }
 

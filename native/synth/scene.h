@@ -1,4 +1,4 @@
-// What is in a picture, before any pixel: surfaces, and the outlines they fill from back to front.
+// Contents of an image before rendering: surfaces, and the outlines that they fill from back to front.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ namespace penstock::synth {
 /// Linear light, 0 to about 1; red, green, blue.
 using Colour = std::array<float, 3>;
 
-/// What something is made of and how light falls on it.
+/// Material of a surface, and the light on it.
 ///
 /// The light at (x, y) is light + slope_x * dx + slope_y * dy - round * (dx * dx + dy * dy), (dx, dy) from `centre`.
 struct Surface {

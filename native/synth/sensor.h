@@ -1,4 +1,4 @@
-// What a camera makes of light: a lens that blurs a little, photons that come one by one, and a scale of numbers.
+// Model of a camera: a lens that blurs a little, photon noise, and quantization.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ class Sensor {
     /// `noise` 1 is a good camera in daylight; `key` gives the noise.
     Sensor(PixelShape shape, float noise, RandomKey key);
 
-    /// Where the next row of light goes: `channels` planes of `width` values.
+    /// Returns the memory for the next row of light: `channels` planes of `width` values.
     [[nodiscard]] std::span<float* const> next_row();
 
     /// Exposes row `y` from the rows given so far (y and its neighbours) into `out`.

@@ -11,8 +11,8 @@
 
 namespace penstock::synth {
 
-/// Where the label sits: in coarse structure (layout, colours, silhouettes), in fine texture (a pattern of 3 to 5
-/// pixels, which strong compression and small scales wipe out), or in both: classes 2n and 2n + 1 share their
+/// Part of the image that shows the label: coarse structure (layout, colours, silhouettes), fine texture (a pattern of
+/// 3 to 5 pixels, which strong compression and small scales remove), or both: classes 2n and 2n + 1 have the same
 /// structure and differ in texture.
 enum class Variant : std::uint8_t { coarse, texture, mixed };
 
@@ -34,7 +34,7 @@ struct Spec {
     return static_cast<std::uint32_t>(index % spec.num_classes);
 }
 
-/// What a pixel of a mask can be.
+/// Kind of thing that a pixel of a mask shows.
 enum class Kind : std::uint8_t { sky = 0, ground = 1, block = 2, tree = 3, stone = 4, object = 5 };
 
 /// Streams of random numbers of one image.

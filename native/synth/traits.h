@@ -1,11 +1,11 @@
-// What makes a class: a point in the space of scenes, and a point in the space of textures.
+// Traits of a class: a point in the space of scenes, and a point in the space of textures.
 #pragma once
 
 #include "synth/spec.h"
 
 namespace penstock::synth {
 
-/// How a scene is laid out; each in [0, 1).
+/// Layout of a scene; each value is in [0, 1).
 struct Layout {
     float horizon = 0;  ///< how high it lies
     float sky = 0;      ///< blue, overcast, dusk

@@ -12,8 +12,8 @@
 
 namespace penstock::synth {
 
-/// Where images go and in which format. Image 42 of class 7 becomes `images_folder`/class007/000042`extension`; its
-/// mask, unless `masks_folder` is empty, `masks_folder`/class007/000042.png. The class folders must exist.
+/// Folders and format of the images. Image 42 of class 7 becomes `images_folder`/class007/000042`extension`. Its mask
+/// becomes `masks_folder`/class007/000042.png, unless `masks_folder` is empty. The class folders must exist.
 struct Target {
     std::string images_folder;
     std::string masks_folder;
