@@ -25,6 +25,23 @@ Unlocked::~Unlocked() noexcept(false) {
     }
 }
 
+void with_interpreter(const std::function<void()>& work) {
+    try {
+        const PyGILState_STATE state = PyGILState_Ensure();
+        try {
+            work();
+        } catch (const abi::__forced_unwind&) {
+            throw;
+        } catch (...) {
+            PyGILState_Release(state);
+            throw;
+        }
+        PyGILState_Release(state);
+    } catch (const abi::__forced_unwind&) {
+        sleep_for_ever();
+    }
+}
+
 void call_from_thread(PyObject* function, std::size_t index) {
     PyObject* result = nullptr;
     try {

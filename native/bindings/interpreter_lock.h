@@ -3,6 +3,8 @@
 
 #include <Python.h>
 
+#include <functional>
+
 namespace penstock::bindings {
 
 /// Releases the GIL for a scope.
@@ -24,5 +26,8 @@ class Unlocked {
 /// Calls `function(index)` on a thread that Python knows nothing of; the same holds for it. Throws
 /// `nanobind::python_error`.
 void call_from_thread(PyObject* function, std::size_t index);
+
+/// Runs `work` with the lock on a thread that Python knows nothing of; the same holds for it. Throws what it throws.
+void with_interpreter(const std::function<void()>& work);
 
 }  // namespace penstock::bindings

@@ -17,6 +17,7 @@
 
 #include "bindings/codec_named.h"
 #include "bindings/interpreter_lock.h"
+#include "bindings/python_store.h"
 #include "bindings/register.h"
 #include "engine/pipeline.h"
 
@@ -86,6 +87,13 @@ class BorrowedTable {
     void set_kept(Column<std::uint8_t> form, Column<std::uint64_t> room) {
         table_.kept.form = keep(std::optional(std::move(form)));
         table_.kept.room = keep(std::optional(std::move(room)));
+    }
+
+    void read_from(nb::callable read, Column<std::uint64_t> sizes) {
+        const std::span<const std::uint64_t> known = keep(std::optional(std::move(sizes)));
+        require(known.size() == table_.files.size(), "sizes");
+        table_.store = std::make_shared<PythonStore>(read.ptr(), table_.files, known);
+        kept_.push_back(std::move(read));
     }
 
     void read_fields_apart() {
@@ -345,6 +353,11 @@ void register_loader(nb::module_& module) {
              nb::arg("checksum"))
         .def("set_blocks", &BorrowedTable::set_blocks, nb::arg("of_sample"), nb::arg("edge_begin"), nb::arg("edges"),
              nb::arg("scans"))
+        .def("read_from", &BorrowedTable::read_from, nb::arg("read"), nb::arg("sizes"),
+             nb::sig("def read_from(self, read: collections.abc.Callable[[str, int, int], penstock.types.Buffer], "
+                     "sizes: numpy.typing.NDArray[numpy.uint64]) -> None"),
+             "Reads bytes through `read(name, offset, length)`, which the threads of a pipeline call, instead of from "
+             "files. `sizes` are those of the files.")
         .def("read_fields_apart", &BorrowedTable::read_fields_apart,
              "Says that the images of a sample lie in several files, which are read one by one.")
         .def("set_kept", &BorrowedTable::set_kept, nb::arg("form"), nb::arg("room"),

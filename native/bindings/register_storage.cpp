@@ -103,7 +103,14 @@ void register_storage(nb::module_& module) {
     nb::class_<ReadLimit>(module, "ReadLimit")
         .def(nb::init<double, double>(), nb::arg("bytes_per_second"), nb::arg("reads_per_second"))
         .def_prop_ro("bytes_per_second", &ReadLimit::bytes_per_second)
-        .def_prop_ro("reads_per_second", &ReadLimit::reads_per_second);
+        .def_prop_ro("reads_per_second", &ReadLimit::reads_per_second)
+        .def(
+            "wait",
+            [](ReadLimit& limit, std::uint64_t bytes) {
+                const Unlocked unlocked;
+                limit.wait(bytes);
+            },
+            nb::arg("bytes"), "Sleeps for as long as a read of so many bytes takes.");
     nb::class_<AppendFile>(module, "AppendFile")
         .def(
             "__init__", [](AppendFile* self, const nb::bytes& path) { new (self) AppendFile(path_of(path)); },

@@ -38,16 +38,16 @@ struct Pipeline::State {
           arena(options.memory.cache_bytes, gauge),
           read_memory(options.memory.read_bytes, *gauge),
           scratch_memory(options.memory.scratch_bytes, *gauge, [this] { ready.wake(); }),
-          files(table.files, options.caching, whole_files || table.fields_apart ? 0 : kMaxOpenFiles),
+          files(table.store != nullptr ? table.store : local_files(options.caching)),
           max_read_bytes(std::min<std::uint64_t>(kMaxReadBytes, options.memory.read_bytes / 4)),
           on_read(sink()),
-          reading(files, read_memory, whole_files || table.fields_apart, options.reading, on_read),
+          reading(*files, read_memory, whole_files || table.fields_apart, options.reading, on_read),
           decoder(table, std::move(program), options.samples),
           unfit(table.kept.form.empty() ? 0 : (table.num_samples + 7) / 8),
           read_threads(std::make_unique<ThreadPool>(reading.num_threads())),
           decode_threads(std::make_unique<ThreadPool>(options.num_threads)) {
         // Direct reads have a grid, which is the disk's; reads are planned on it from the first one on.
-        if (options.caching == Caching::none && table.files.size() > 0) find_grid();
+        if (options.caching == Caching::none && table.store == nullptr && table.files.size() > 0) find_grid();
         try {
             read_job = read_threads->run(read_threads->num_threads(), [this](std::size_t) { reading.run(); });
             decode_job = decode_threads->run(decode_threads->num_threads(), [this](std::size_t) { run_decoder(); });
@@ -88,9 +88,14 @@ struct Pipeline::State {
         }
     }
 
+    [[nodiscard]] std::shared_ptr<ByteStore> local_files(Caching caching) const {
+        // Files that are samples of their own are read once an epoch: none stays open.
+        return std::make_shared<DataFiles>(table.files, caching, whole_files || table.fields_apart ? 0 : kMaxOpenFiles);
+    }
+
     void find_grid() {
         try {
-            (void)files.open(0);
+            (void)files->open(0);
         } catch (const Error&) {
             // A request for a sample of that file will get the error.
         }
@@ -327,7 +332,7 @@ struct Pipeline::State {
                                              "restore the index, or build the dataset again"));
     }
 
-    [[nodiscard]] ReadGrid grid() { return {std::max(files.alignment(), kPageBytes), max_read_bytes}; }
+    [[nodiscard]] ReadGrid grid() { return {std::max(files->alignment(), kPageBytes), max_read_bytes}; }
 
     // The record of a sample that was read; of a whole file, all of it.
     [[nodiscard]] Extent record_of(std::uint64_t id, const SampleBytes& bytes) const {
@@ -474,7 +479,7 @@ struct Pipeline::State {
     Expected expected;
     MemoryAccount read_memory;
     MemoryAccount scratch_memory;
-    DataFiles files;
+    const std::shared_ptr<ByteStore> files;
     const std::uint64_t max_read_bytes;
     const ReadSink on_read;
     ReadStage reading;
@@ -589,7 +594,7 @@ PipelineStats Pipeline::stats() const {
     stats.memory_bytes = state.gauge->held_bytes();
     stats.peak_memory_bytes = state.gauge->peak_bytes();
     stats.io_engine = state.reading.engine_name();
-    stats.io_direct = state.files.alignment() > 1;
+    stats.io_direct = state.files->alignment() > 1;
     stats.uring_refusal = state.reading.ring_refusal();
     return stats;
 }

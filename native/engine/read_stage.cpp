@@ -18,7 +18,7 @@ constexpr std::size_t kIdleShare = 8;
 
 }  // namespace
 
-ReadStage::ReadStage(DataFiles& files, MemoryAccount& memory, bool whole_files, const ReadOptions& options,
+ReadStage::ReadStage(ByteStore& files, MemoryAccount& memory, bool whole_files, const ReadOptions& options,
                      ReadSink sink)
     : files_(files),
       memory_(memory),
@@ -29,7 +29,7 @@ ReadStage::ReadStage(DataFiles& files, MemoryAccount& memory, bool whole_files, 
       pool_(memory.limit_bytes() / kIdleShare),
       faults_(options.limit) {
     // A read that waits at a limit should not hold up the reads behind it.
-    if (!whole_files && options.allow_uring && options.limit == nullptr)
+    if (!whole_files && options.allow_uring && options.limit == nullptr && files.has_descriptors())
         ring_ = Uring::open(options.ring_depth, ring_refusal_);
     uses_ring_ = ring_ != nullptr;
 }
@@ -40,7 +40,7 @@ void ReadStage::close() {
 }
 
 // What is read of a file for a fetch: on the grid of direct reads, if they are.
-Extent ReadStage::extent_in(const DataFile& file, const Extent& wish) const {
+Extent ReadStage::extent_in(const ByteFile& file, const Extent& wish) const {
     if (wish.length != 0) return aligned(wish, file.alignment());
     if (!whole_files_) {
         throw Error(ErrorCode::corrupt, "the index lists a record of no bytes", file.path(),
@@ -59,7 +59,7 @@ void ReadStage::check_room(std::size_t bytes, const std::string& path) const {
 }
 
 // Memory for a read. Null if the stage closes, or if there is not enough of it now and we may not wait.
-std::shared_ptr<Fetched> ReadStage::room_for(const DataFile& file, const Extent& extent, bool may_wait) {
+std::shared_ptr<Fetched> ReadStage::room_for(const ByteFile& file, const Extent& extent, bool may_wait) {
     const std::size_t bytes = ReadBlock::bytes_needed(extent, file.alignment());
     check_room(bytes, file.path());
     const bool is_ours = may_wait ? memory_.acquire(bytes) : memory_.try_acquire(bytes);
@@ -77,11 +77,11 @@ void ReadStage::deliver(const Fetch& fetch, const std::shared_ptr<Fetched>& byte
 // The parts of a sample, read one after the other. One lease covers the joined bytes and the largest of the reads, so
 // that no thread waits for memory while it holds some.
 std::shared_ptr<Fetched> ReadStage::read_parts(const Fetch& fetch, StageWatch& watch) {
-    std::vector<std::shared_ptr<const DataFile>> files;
+    std::vector<std::shared_ptr<const ByteFile>> files;
     std::size_t total = 0;
     std::size_t most = 0;
     for (const Extent& part : fetch.parts) {
-        const DataFile& file = *files.emplace_back(files_.open(part.file));
+        const ByteFile& file = *files.emplace_back(files_.open(part.file));
         total += part.length;
         most = std::max(most, ReadBlock::bytes_needed(extent_in(file, part), file.alignment()));
     }
@@ -115,7 +115,7 @@ void ReadStage::read_now(const Fetch& fetch, StageWatch& watch) {
             if (bytes != nullptr) deliver(fetch, bytes);
             return;
         }
-        const std::shared_ptr<const DataFile> file = files_.open(fetch.extent.file);
+        const std::shared_ptr<const ByteFile> file = files_.open(fetch.extent.file);
         watch.began_waiting();
         bytes = room_for(*file, extent_in(*file, fetch.extent), true);
         watch.began_working();
@@ -170,7 +170,7 @@ class ReadStage::RingRun {
   private:
     struct Pending {
         Fetch fetch;
-        std::shared_ptr<const DataFile> file;
+        std::shared_ptr<const ByteFile> file;
         std::shared_ptr<Fetched> bytes;
     };
 

@@ -1,5 +1,5 @@
-// The reading stage: fetches in, samples with their bytes out. One thread on an io_uring where the kernel allows it,
-// else several that block in pread.
+// The reading stage: fetches in, samples with their bytes out. One thread on an io_uring where the bytes lie in files
+// and the kernel allows it, else several that block in reads of the store. Memory is leased before a read is asked for.
 #pragma once
 
 #include <atomic>
@@ -42,7 +42,7 @@ class ReadStage {
   public:
     /// `whole_files` says that fetches are files to be opened, read and closed: those go to threads, because opening
     /// blocks too.
-    ReadStage(DataFiles& files, MemoryAccount& memory, bool whole_files, const ReadOptions& options, ReadSink sink);
+    ReadStage(ByteStore& files, MemoryAccount& memory, bool whole_files, const ReadOptions& options, ReadSink sink);
 
     /// Threads that must call `run`.
     [[nodiscard]] std::size_t num_threads() const noexcept { return uses_ring_ ? 1 : num_readers_; }
@@ -53,8 +53,8 @@ class ReadStage {
     void push(Fetch&& fetch) { (void)fetches_.push(std::move(fetch)); }
     void close();
 
-    /// "uring" or "pread".
-    [[nodiscard]] const char* engine_name() const noexcept { return uses_ring_ ? "uring" : "pread"; }
+    /// "uring", "pread", or "store" if the bytes come from elsewhere.
+    [[nodiscard]] const char* engine_name() const noexcept { return uses_ring_ ? "uring" : files_.engine_name(); }
     /// The errno with which a ring was refused; 0 if it was not, or not asked for.
     [[nodiscard]] int ring_refusal() const noexcept { return ring_refusal_; }
     [[nodiscard]] const ReadCounters& counters() const noexcept { return counters_; }
@@ -65,14 +65,14 @@ class ReadStage {
     class RingRun;
 
     void run_thread();
-    [[nodiscard]] Extent extent_in(const DataFile& file, const Extent& wish) const;
+    [[nodiscard]] Extent extent_in(const ByteFile& file, const Extent& wish) const;
     void check_room(std::size_t bytes, const std::string& path) const;
-    [[nodiscard]] std::shared_ptr<Fetched> room_for(const DataFile& file, const Extent& extent, bool may_wait);
+    [[nodiscard]] std::shared_ptr<Fetched> room_for(const ByteFile& file, const Extent& extent, bool may_wait);
     void read_now(const Fetch& fetch, StageWatch& watch);
     [[nodiscard]] std::shared_ptr<Fetched> read_parts(const Fetch& fetch, StageWatch& watch);
     void deliver(const Fetch& fetch, const std::shared_ptr<Fetched>& bytes);
 
-    DataFiles& files_;
+    ByteStore& files_;
     MemoryAccount& memory_;
     const bool whole_files_;
     const std::size_t num_readers_;

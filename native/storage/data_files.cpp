@@ -84,6 +84,14 @@ DataFile::DataFile(std::string path, Caching caching) : path_(std::move(path)) {
 
 DataFile::~DataFile() { ::close(descriptor_); }
 
+std::int64_t DataFile::read_some(std::uint64_t offset, std::span<std::uint8_t> room) const {
+    for (;;) {
+        const ssize_t count = ::pread(descriptor_, room.data(), room.size(), static_cast<off_t>(offset));
+        if (count >= 0) return count;
+        if (errno != EINTR) return -errno;
+    }
+}
+
 void DataFile::drop(std::uint64_t offset, std::uint64_t length) const noexcept {
     if (!drops_) return;
     (void)::posix_fadvise(descriptor_, static_cast<off_t>(offset), static_cast<off_t>(length), POSIX_FADV_DONTNEED);
@@ -104,7 +112,7 @@ bool is_out_of_descriptors(const Error& error) noexcept {
     return error.system_error() == EMFILE || error.system_error() == ENFILE;
 }
 
-std::shared_ptr<const DataFile> DataFiles::open(std::uint32_t file) {
+std::shared_ptr<const ByteFile> DataFiles::open(std::uint32_t file) {
     if (max_open_ > 0) {
         const std::lock_guard lock(mutex_);
         if (const auto found = kept_.find(file); found != kept_.end()) {

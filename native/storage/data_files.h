@@ -12,6 +12,7 @@
 #include <unordered_map>
 
 #include "base/error.h"
+#include "storage/byte_store.h"
 
 namespace penstock {
 
@@ -32,22 +33,21 @@ enum class Caching {
 };
 
 /// A file open for positioned reads by any number of threads.
-class DataFile {
+class DataFile final : public ByteFile {
   public:
     /// Throws `open_failed`.
     DataFile(std::string path, Caching caching);
-    ~DataFile();
-    DataFile(const DataFile&) = delete;
-    DataFile& operator=(const DataFile&) = delete;
+    ~DataFile() override;
 
-    [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
-    [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
-    [[nodiscard]] const std::string& path() const noexcept { return path_; }
+    [[nodiscard]] int descriptor() const noexcept override { return descriptor_; }
+    [[nodiscard]] std::uint64_t size() const noexcept override { return size_; }
+    [[nodiscard]] const std::string& path() const noexcept override { return path_; }
     /// Offsets, lengths and addresses of reads are multiples of it; 1 when reads go through the page cache.
-    [[nodiscard]] std::uint64_t alignment() const noexcept { return alignment_; }
+    [[nodiscard]] std::uint64_t alignment() const noexcept override { return alignment_; }
     [[nodiscard]] bool is_direct() const noexcept { return alignment_ > 1; }
     /// Tells the page cache that bytes just read will not be wanted again, if so.
-    void drop(std::uint64_t offset, std::uint64_t length) const noexcept;
+    void drop(std::uint64_t offset, std::uint64_t length) const noexcept override;
+    [[nodiscard]] std::int64_t read_some(std::uint64_t offset, std::span<std::uint8_t> room) const override;
 
   private:
     std::string path_;
@@ -61,17 +61,21 @@ class DataFile {
 [[nodiscard]] bool is_out_of_descriptors(const Error& error) noexcept;
 
 /// Opens files by number. Safe from many threads.
-class DataFiles {
+class DataFiles final : public ByteStore {
   public:
     /// Keeps up to `max_open` descriptors open for the next read, or fewer if the process may have few. 0 closes every
     /// file when its reader releases it. If the process has no descriptor left, the kept ones are closed.
     DataFiles(FileNames names, Caching caching, std::size_t max_open);
 
-    [[nodiscard]] std::shared_ptr<const DataFile> open(std::uint32_t file);
+    [[nodiscard]] std::shared_ptr<const ByteFile> open(std::uint32_t file) override;
     [[nodiscard]] const FileNames& names() const noexcept { return names_; }
     [[nodiscard]] Caching caching() const noexcept { return caching_; }
     /// The largest alignment that a file asked for so far; 1 if none was direct.
-    [[nodiscard]] std::uint64_t alignment() const noexcept { return alignment_.load(std::memory_order_relaxed); }
+    [[nodiscard]] std::uint64_t alignment() const noexcept override {
+        return alignment_.load(std::memory_order_relaxed);
+    }
+    [[nodiscard]] bool has_descriptors() const noexcept override { return true; }
+    [[nodiscard]] const char* engine_name() const noexcept override { return "pread"; }
 
   private:
     /// Closes what is kept and not being read. False if nothing was.

@@ -1,7 +1,6 @@
 #include "storage/reading.h"
 
 #include <time.h>
-#include <unistd.h>
 
 #include <cerrno>
 
@@ -12,14 +11,11 @@ namespace penstock {
 namespace {
 
 // One attempt at what is left of the block; its errno, or 0.
-int read_rest(const DataFile& file, ReadBlock& block, ReadFaults& faults) {
+int read_rest(const ByteFile& file, ReadBlock& block, ReadFaults& faults) {
     if (const int error = faults.before_read(block.extent().file, block.room().size()); error != 0) return error;
     while (!block.room().empty()) {
-        const std::span<std::uint8_t> room = block.room();
-        const ssize_t count =
-            ::pread(file.descriptor(), room.data(), room.size(), static_cast<off_t>(block.position()));
-        if (count < 0 && errno == EINTR) continue;
-        if (count < 0) return errno;
+        const std::int64_t count = file.read_some(block.position(), block.room());
+        if (count < 0) return static_cast<int>(-count);
         if (count == 0) break;
         block.add_filled(static_cast<std::size_t>(count));
         // A direct read that stops off the grid stopped at the end of the file; the next one would be refused.
@@ -39,7 +35,7 @@ void pause_before_retry(int attempt) noexcept {
     ::nanosleep(&pause, nullptr);
 }
 
-void read_block(const DataFile& file, ReadBlock& block, ReadFaults& faults, ReadCounters& counters) {
+void read_block(const ByteFile& file, ReadBlock& block, ReadFaults& faults, ReadCounters& counters) {
     for (int attempt = 0;; ++attempt) {
         const int error = read_rest(file, block, faults);
         if (error == 0) break;

@@ -27,6 +27,6 @@ inline constexpr int kReadRetries = 2;
 void pause_before_retry(int attempt) noexcept;
 
 /// Fills the block, or as much of it as the file has. Throws `read_failed`.
-void read_block(const DataFile& file, ReadBlock& block, ReadFaults& faults, ReadCounters& counters);
+void read_block(const ByteFile& file, ReadBlock& block, ReadFaults& faults, ReadCounters& counters);
 
 }  // namespace penstock

@@ -157,6 +157,9 @@ class ReadLimit:
     @property
     def reads_per_second(self) -> float: ...
 
+    def wait(self, bytes: int) -> None:
+        """Sleeps for as long as a read of so many bytes takes."""
+
 class AppendFile:
     def __init__(self, path: bytes) -> None: ...
 
@@ -422,6 +425,11 @@ class SampleTable:
     def set_pieces(self, begin: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], offset: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], length: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], checksum: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
 
     def set_blocks(self, of_sample: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], edge_begin: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], edges: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], scans: Sequence[Sequence[int]]) -> None: ...
+
+    def read_from(self, read: Callable[[str, int, int], penstock.types.Buffer], sizes: numpy.typing.NDArray[numpy.uint64]) -> None:
+        """
+        Reads bytes through `read(name, offset, length)`, which the threads of a pipeline call, instead of from files. `sizes` are those of the files.
+        """
 
     def read_fields_apart(self) -> None:
         """

@@ -20,7 +20,8 @@ from penstock.index.fields import LOADED_ROLES
 from penstock.records.fidelity import check_fidelity, pieces_for, stored_scans
 from penstock.records.index import Index
 from penstock.records.manifest import FILE_NAME, MAX_BYTES, Manifest, read_manifest
-from penstock.storage import read_file, read_range
+from penstock.storage import ByteRange, LocalStore, Store, is_folder
+from penstock.storage.store import ENDS_EARLY
 from penstock.types import Pixels
 
 if TYPE_CHECKING:
@@ -56,11 +57,13 @@ class Dataset(SampleIndex):
 
     kind = "dataset"
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str] = "", *, store: Store | None = None) -> None:
+        """Open the dataset in a folder, or the one whose names begin with `path` in a store."""
         self.path = Path(path)
-        self.place = str(self.path)
         self.left_out = {}
-        self._opened = _Opened(self.path)
+        self._store = store
+        self._opened = _Opened(self.path, store)
+        self.place = self._opened.place
 
     @property
     def manifest(self) -> Manifest:
@@ -87,10 +90,16 @@ class Dataset(SampleIndex):
         """Names for `split`."""
         return tuple(self.manifest.splits)
 
+    @property
+    def store(self) -> Store | None:
+        """The store that holds the dataset; None if it is a local folder."""
+        return self._store
+
     @cached_property
     def files(self) -> FileNames:
-        """The shards."""
-        return FileNames.of([shard.file for shard in self.manifest.shards], root=self.path)
+        """The shards: paths of files, or names in the store."""
+        names = [shard.file for shard in self.manifest.shards]
+        return FileNames.of(names, root=self.path if self._store is None or self.path.parts else "")
 
     @property
     def fingerprint(self) -> str:
@@ -126,10 +135,10 @@ class Dataset(SampleIndex):
         return self._narrowed(np.flatnonzero(self.locations().format == self.formats.index(wanted)))
 
     def __getstate__(self) -> dict[str, object]:
-        return {"path": self.path, "ids": self._ids}
+        return {"path": self.path, "ids": self._ids, "store": self._store}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        Dataset.__init__(self, state["path"])
+        Dataset.__init__(self, state["path"], store=state["store"])
         self._ids = state["ids"]
 
     def __copy__(self) -> Dataset:
@@ -150,21 +159,24 @@ class Dataset(SampleIndex):
 class _Opened:
     """Manifest and index of a dataset, shared by all its selections."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        place = path / FILE_NAME
+    def __init__(self, path: Path, store: Store | None) -> None:
+        self._prefix = "" if store is None or not path.parts else f"{path.as_posix()}/"
+        self._store = LocalStore(path) if store is None else store
+        self.place = str(path) if store is None else store.where(path.as_posix() if path.parts else "")
         try:
-            self.manifest = read_manifest(read_file(place, max_bytes=MAX_BYTES), str(place))
+            data = self._store.read(self._prefix + FILE_NAME, max_bytes=MAX_BYTES)
         except StorageError as error:
-            raise _no_dataset(path, error) from error
+            is_unfinished = store is None and is_folder(path / UNFINISHED)
+            raise _no_dataset(self.place, error, is_unfinished=is_unfinished) from error
+        self.manifest = read_manifest(data, self._where(FILE_NAME))
         self._columns: dict[str, pa.Array] = {}
         self._locations: dict[str, StoredColumns] = {}
 
     @cached_property
     def index(self) -> Index:
-        place = self.path / self.manifest.index.file
+        name = self.manifest.index.file
         try:
-            data = read_file(place, max_bytes=self.manifest.index.bytes)
+            data = self._store.read(self._prefix + name, max_bytes=self.manifest.index.bytes)
         except StorageError as error:
             if error.errno:
                 raise
@@ -172,13 +184,16 @@ class _Opened:
             raise DatasetError(
                 error.what, where=error.where, fix="restore the index, or build again", code=202
             ) from error
-        return Index(data, self.manifest, str(place))
+        return Index(data, self.manifest, self._where(name))
+
+    def _where(self, name: str) -> str:
+        return self._store.where(self._prefix + name)
 
     def column(self, name: str) -> pa.Array:
         if name not in self._columns:
             if name not in self.index.schema.names:
                 known = ", ".join(self.index.schema.names)
-                raise ArgumentError(f"the index has no column '{name}'", where=str(self.path), fix=f"it has {known}")
+                raise ArgumentError(f"the index has no column '{name}'", where=self.place, fix=f"it has {known}")
             self._columns[name] = self.index.column(name)
         return self._columns[name]
 
@@ -187,7 +202,7 @@ class _Opened:
             known = {entry.name: entry for entry in self.manifest.image_fields}
             if field not in known:
                 raise ArgumentError(
-                    f"there is no image field '{field}'", where=str(self.path), fix=f"choose of: {', '.join(known)}"
+                    f"there is no image field '{field}'", where=self.place, fix=f"choose of: {', '.join(known)}"
                 )
             self._locations[field] = self.index.locations(known[field])
         return self._locations[field]
@@ -197,19 +212,25 @@ class _Opened:
         shard = int(found.file[sample_id])
         if shard < 0:
             return b""
-        place = self.path / found.shard_files[shard]
-        joined = []
-        for offset, length, checksum in _pieces(found, sample_id, fidelity):
-            joined.append(read_range(place, offset, length))
-            if len(joined[-1]) == length and _native.crc32c(joined[-1]) == checksum:
-                continue
-            key = self.column("key")[sample_id].as_py()
-            raise DatasetError(
-                f"the {field} of sample {sample_id} ('{key}') does not match its checksum",
-                where=f"{place}, byte {offset}",
-                fix=f"the shard is damaged: restore it, or find all damage with `penstock verify {self.path}`",
-                code=230,
+        name = found.shard_files[shard]
+        pieces = _pieces(found, sample_id, fidelity)
+        try:
+            joined = self._store.read_ranges(
+                self._prefix + name, [ByteRange(offset, length) for offset, length, _ in pieces]
             )
+        except StorageError as error:
+            if error.code != ENDS_EARLY:
+                raise
+            joined = [b""]  # which matches no checksum
+        for data, (offset, _, checksum) in zip(joined, pieces, strict=False):
+            if _native.crc32c(data) != checksum:
+                key = self.column("key")[sample_id].as_py()
+                raise DatasetError(
+                    f"the {field} of sample {sample_id} ('{key}') does not match its checksum",
+                    where=f"{self._where(name)}, byte {offset}",
+                    fix=f"the shard is damaged: restore it, or find all damage with `penstock verify {self.place}`",
+                    code=230,
+                )
         return b"".join(joined)
 
     def decode(self, sample_id: int, field: Field) -> Pixels | None:
@@ -222,7 +243,7 @@ class _Opened:
         try:
             return codec.decode(data, DecodeOptions(palette=palette))
         except PenstockError as error:
-            place = f"{field.name} of sample {sample_id} in {self.path / found.shard_files[found.file[sample_id]]}"
+            place = f"{field.name} of sample {sample_id} in {self._where(found.shard_files[found.file[sample_id]])}"
             raise error.within(place) from error
 
 
@@ -249,17 +270,17 @@ def _pieces(found: StoredColumns, sample_id: int, fidelity: int | None) -> list[
     return pieces[: pieces_for(stored_scans(found.formats[found.format[sample_id]]), fidelity)]
 
 
-def _no_dataset(path: Path, error: StorageError) -> DatasetError:
-    if (path / UNFINISHED).is_dir():
+def _no_dataset(place: str, error: StorageError, *, is_unfinished: bool) -> DatasetError:
+    if is_unfinished:
         return DatasetError(
             "the dataset is not finished: its build was interrupted",
-            where=str(path),
+            where=place,
             fix="run the same `penstock build` again; it goes on where it stopped",
             code=201,
         )
     return DatasetError(
         f"there is no dataset here: {error.what}",
-        where=str(path),
+        where=place,
         fix="name the folder that `penstock build` wrote, with a manifest.json inside",
         code=200,
     )

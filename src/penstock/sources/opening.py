@@ -13,15 +13,21 @@ from penstock.sources.folder_index import open_folder
 from penstock.sources.image_folder import ImageFolder
 from penstock.sources.kinds import recognise
 from penstock.sources.source import Source
+from penstock.storage import Store
 from penstock.types import OnProgress, no_progress
 
 
-def open_index(path: str | os.PathLike[str], *, on_progress: OnProgress = no_progress) -> SampleIndex:
+def open_index(
+    path: str | os.PathLike[str] = "", *, store: Store | None = None, on_progress: OnProgress = no_progress
+) -> SampleIndex:
     """Open the samples of a dataset, an image folder, tars, a manifest (CSV, JSONL) or any other source.
 
     A folder that holds `manifest.json`, or ends in `.pen`, is a dataset. Other kinds are detected from a few file
     names; `penstock.build.open_source` takes the kind by name. No pixel is decoded, nothing is written beside the data,
     and no code of the data's author runs. Ids are ranks in the order of keys, the same as in a dataset built from it.
+
+    With a `store`, this opens the dataset whose object names begin with `path`; the loader reads its records through
+    the store.
 
     >>> import tempfile, penstock
     >>> from penstock.build import build
@@ -35,6 +41,8 @@ def open_index(path: str | os.PathLike[str], *, on_progress: OnProgress = no_pro
     >>> len(dataset), sample["key"], sample["label"], sample["image"].shape, same
     (4, 'class001/000003.png', 1, (32, 32, 3), True)
     """
+    if store is not None:
+        return Dataset(path, store=store)
     place = Path(path)
     if is_dataset(place):
         return Dataset(place)

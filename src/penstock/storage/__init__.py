@@ -5,10 +5,8 @@ from penstock.storage.local import (
     AppendFile,
     append_line,
     disk_limit,
-    disk_of,
     drop_cached,
     file_checksum,
-    file_size,
     make_folders,
     probe_reads,
     read_file,
@@ -17,25 +15,57 @@ from penstock.storage.local import (
     time_opens,
     write_file,
 )
+from penstock.storage.local_store import LocalStore
 from penstock.storage.lock import locked
+from penstock.storage.memory import MemoryStore
+from penstock.storage.paths import (
+    changed_at,
+    check_exists,
+    disk_of,
+    exists,
+    file_size,
+    is_file,
+    is_folder,
+    is_link,
+    is_special,
+    is_taken,
+    names_in,
+)
 from penstock.storage.ranges import InputFile
+from penstock.storage.store import ByteRange, Store, StoredObject
+from penstock.storage.throttled import ThrottledStore
 from penstock.storage.tree import FolderVisits, Tree, list_tree
 
 __all__ = [
     "AppendFile",
+    "ByteRange",
     "FolderVisits",
     "InputFile",
+    "LocalStore",
+    "MemoryStore",
+    "Store",
+    "StoredObject",
+    "ThrottledStore",
     "Tree",
     "append_line",
+    "changed_at",
+    "check_exists",
     "disk_limit",
     "disk_of",
     "drop_cached",
+    "exists",
     "file_checksum",
     "file_size",
+    "is_file",
+    "is_folder",
+    "is_link",
+    "is_special",
+    "is_taken",
     "list_tree",
     "locked",
     "make_folders",
     "make_real_folder",
+    "names_in",
     "probe_reads",
     "read_file",
     "read_input",

@@ -44,22 +44,6 @@ def read_range(path: str | os.PathLike[str], offset: int, length: int) -> bytes:
     return _native.read_range(os.fsencode(path), offset, length)
 
 
-def file_size(path: str | os.PathLike[str]) -> int:
-    """Return the size of a regular file in bytes."""
-    try:
-        return os.stat(path).st_size  # noqa: PTH116
-    except OSError as error:
-        raise refused(error, "look at the file", path=path) from error
-
-
-def disk_of(path: str | os.PathLike[str]) -> int:
-    """Return the number of the disk that a path is on."""
-    try:
-        return os.stat(path).st_dev  # noqa: PTH116
-    except OSError as error:
-        raise refused(error, "look at the file", path=path) from error
-
-
 def write_file(
     path: str | os.PathLike[str],
     data: Buffer,

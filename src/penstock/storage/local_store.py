@@ -1,0 +1,94 @@
+"""A folder of a local disk as a store."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from penstock.storage.local import make_folders, read_file, read_range, write_file
+from penstock.storage.refusal import refused
+from penstock.storage.store import NO_LIMIT, ByteRange, Store, StoredObject, check_object_name
+from penstock.storage.tree import list_tree
+from penstock.types import Buffer
+
+WORK_SUFFIX = ".penstock-part"
+
+
+class LocalStore(Store):
+    """Files below a folder. Hidden files are no objects; pipes and devices are neither.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     store = LocalStore(folder)
+    ...     store.publish("a/greeting", b"hello")
+    ...     [found.name for found in store.list("a/")], store.read("a/greeting")
+    (['a/greeting'], b'hello')
+    """
+
+    def __init__(self, root: str | os.PathLike[str]) -> None:
+        self.root = Path(root)
+
+    @property
+    def place(self) -> str:
+        """The folder."""
+        return str(self.root)
+
+    def list(self, prefix: str = "") -> Iterator[StoredObject]:
+        """Yield the files whose names begin with a prefix; none if the folder does not exist."""
+        if self.root.is_dir():
+            tree = list_tree(self.root)
+            for name in tree.files:
+                if name.startswith(prefix):
+                    yield StoredObject(name, os.stat(tree.path(name)).st_size)  # noqa: PTH116
+
+    def size(self, name: str) -> int | None:
+        """Return the size of a file; None if there is no regular file of that name."""
+        check_object_name(name)
+        try:
+            found = os.stat(self.root / name)  # noqa: PTH116
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            raise refused(error, "look at the file", path=self.root / name) from error
+        return found.st_size if stat.S_ISREG(found.st_mode) else None
+
+    def read(self, name: str, *, max_bytes: int = NO_LIMIT) -> bytes:
+        """Return a whole file."""
+        check_object_name(name)
+        return read_file(self.root / name, max_bytes=max_bytes)
+
+    def read_ranges(self, name: str, ranges: Sequence[ByteRange]) -> Sequence[bytes]:
+        """Return the bytes of some ranges."""
+        check_object_name(name)
+        found: list[bytes] = []
+        for wanted in ranges:
+            found.append(read_range(self.root / name, wanted.offset, wanted.length))
+            if len(found[-1]) < wanted.length:
+                raise self.too_short(name, wanted, self.size(name) or 0)
+        if not ranges and self.size(name) is None:
+            raise self.missing(name)
+        return found
+
+    def publish(self, name: str, data: Buffer) -> None:
+        """Write a file once: under a hidden name first, then linked to its own, which fails if there is one."""
+        check_object_name(name)
+        target = self.root / name
+        make_folders(target.parent)
+        work = target.with_name(f".{target.name}.{os.urandom(4).hex()}{WORK_SUFFIX}")
+        write_file(work, data)
+        try:
+            os.link(work, target)
+        except FileExistsError:
+            raise self.exists_already(name) from None
+        except OSError as error:
+            raise refused(error, "publish the file", path=target, code=420) from error
+        finally:
+            with suppress(OSError):
+                work.unlink()
+
+    def where(self, name: str) -> str:
+        """Return the path of a file."""
+        return str(self.root / name)
