@@ -37,8 +37,8 @@ bool append_segment(ByteBuffer& out, Byte marker, std::string_view name, ByteVie
 }
 
 bool append_profile(ByteBuffer& out, ByteView profile) {
-    const std::size_t parts = std::max<std::size_t>((profile.size() + kMaxProfilePart - 1) / kMaxProfilePart, 1);
-    if (parts > kMaxProfileParts) return false;
+    const std::size_t parts = (profile.size() + kMaxProfilePart - 1) / kMaxProfilePart;
+    if (parts == 0 || parts > kMaxProfileParts) return false;  // no reader takes a part without bytes for a profile
     for (std::size_t part = 0; part < parts; ++part) {
         const std::size_t begin = part * kMaxProfilePart;
         std::string name(kProfile);

@@ -76,13 +76,14 @@ def test_a_progressive_jpeg_that_lacks_scans_is_not_transcoded_to_other_pixels(p
         _native.transcode_jpeg(data, [(parameter, "true")], 2**16)
 
 
-def test_metadata_of_every_kept_input_can_be_stored_and_embedded() -> None:
+@pytest.mark.parametrize("target_format", ["jpeg", "png", "webp", "weir"])
+def test_metadata_of_every_kept_input_can_be_stored_and_embedded(target_format: str) -> None:
     for file in sorted((CORPUS / "metadata").iterdir()):
         try:
             block, kept, _ = _native.read_metadata(file.read_bytes())
         except penstock.CodecError:
             continue
-        target = penstock.encode(np.zeros((2, 3, 3), np.uint8), "png")
+        target = penstock.encode(np.zeros((2, 3, 3), np.uint8), target_format)
         embedded, dropped = _native.embed_metadata(target, block)
         assert sorted([*_native.read_metadata(embedded)[1], *dropped]) == sorted(kept)
 
