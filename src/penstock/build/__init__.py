@@ -1,4 +1,4 @@
-"""From a source to a dataset."""
+"""Build of a dataset from a source."""
 
 from penstock.build.estimate import Estimate
 from penstock.build.options import BuildOptions

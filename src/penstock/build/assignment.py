@@ -1,6 +1,6 @@
-"""Which sample gets which format, and in which order samples are written. Pure; spec/plan.md says how.
+"""Assignment of formats to samples, and the order in which samples are written. Pure; specified in spec/plan.md.
 
-Everything is a function of the seed and a sample's rank in the sorted keys of the source.
+All results are functions of the seed and a sample's rank in the sorted keys of the source.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ORDER_STREAM = 2
 
 
 def assign_formats(ranks: Ranks, shares: Sequence[float], seed: int) -> npt.NDArray[np.int32]:
-    """The index of a format for each of these samples: a uniform choice, at the exact shares.
+    """Choose a format index for each sample, uniformly at random, with the exact shares.
 
     >>> np.bincount(assign_formats(np.arange(10), [0.55, 0.45], seed=0)).tolist()
     [6, 4]
@@ -31,7 +31,7 @@ def assign_formats(ranks: Ranks, shares: Sequence[float], seed: int) -> npt.NDAr
 
 
 def exact_counts(total: int, shares: Sequence[float]) -> list[int]:
-    """Whole numbers in these proportions that add up to `total`: largest remainders first, ties to the earlier.
+    """Divide `total` in these proportions into whole numbers: largest remainders first, ties to the earlier.
 
     >>> exact_counts(10, [0.5, 0.25, 0.25])
     [5, 3, 2]
@@ -46,9 +46,9 @@ def exact_counts(total: int, shares: Sequence[float]) -> list[int]:
 
 
 def write_order(ranks: Ranks, rows: Ranks, seed: int, runs: int = 1) -> Ranks:
-    """The samples of one format in the order in which they are written.
+    """Return the samples of one format in the order in which they are written.
 
-    `rows` are the places of these samples in the source; with `runs` above 1, neighbours there stay together.
+    `rows` are the positions of these samples in the source. With `runs` above 1, neighbours there stay together.
 
     >>> write_order(np.array([5, 3, 4]), rows=np.array([0, 1, 2]), seed=0, runs=3).tolist()
     [5, 3, 4]

@@ -1,4 +1,4 @@
-"""What a build will take, from a few images of the source: bytes, time, room on the disk."""
+"""Estimate of bytes, time and disk space of a build, from a few images of the source."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from penstock.sources.source import Source
 from penstock.units import bytes_text
 
 TRIALS = 6
-"""Images that are tried per format."""
+"""Number of images that are converted per format."""
 PLENTY = 100
-"""Times the source's bytes: more than raw pixels of JPEGs need."""
+"""Multiple of the source's bytes that is more than the raw pixels of JPEGs need."""
 MARGIN = 0.02
-"""Of the free space that must stay free."""
+"""Share of the free space that must stay free."""
 
 
 @dataclass(frozen=True, slots=True)
 class FormatEstimate:
-    """What the samples of one format will take, further fields included."""
+    """Estimated bytes and CPU time of the samples of one format, including their other fields."""
 
     samples: int
     bytes: int
@@ -38,38 +38,38 @@ class FormatEstimate:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a build will take."""
+    """Estimated bytes, time and disk space of a build."""
 
     num_samples: int
     source_bytes: int
     formats: Mapping[str, FormatEstimate]
     work_bytes: int
-    """Needed only while it runs, for sources that cannot be read by offset."""
+    """Bytes needed only during the build, for sources that cannot be read by offset."""
     threads: int
     written_bytes: int
-    """Already there, from a build that was interrupted."""
+    """Bytes that an interrupted build has written already."""
     free_bytes: int
 
     @property
     def total_bytes(self) -> int:
-        """Of the finished dataset."""
+        """Bytes of the finished dataset."""
         return sum(entry.bytes for entry in self.formats.values())
 
     @property
     def seconds(self) -> float:
-        """If the processor is what limits."""
+        """Estimated time if the processor is the bottleneck."""
         share = 1 - min(1.0, self.written_bytes / max(1, self.total_bytes))
         return share * sum(entry.cpu_seconds for entry in self.formats.values()) / self.threads
 
     @property
     def missing_bytes(self) -> int:
-        """By which the disk is too small; 0 if it is not."""
+        """Bytes by which the disk is too small; 0 if it is large enough."""
         needed = max(0, self.total_bytes - self.written_bytes) + self.work_bytes
         return max(0, int(needed - self.free_bytes * (1 - MARGIN)))
 
 
 def estimate(recipe: Recipe, source: Source, out: Path, written_bytes: int) -> Estimate:
-    """Convert a few images of every format and multiply."""
+    """Convert a few images of every format, and extrapolate."""
     assigned = _assigned(recipe)
     source_bytes = sum(
         _total_bytes(recipe, source, name, np.arange(recipe.index.num_samples)) for name in _fields(recipe)
@@ -95,7 +95,7 @@ def estimate(recipe: Recipe, source: Source, out: Path, written_bytes: int) -> E
 
 
 def fits_for_sure(recipe: Recipe, out: Path) -> bool:
-    """Whether there is so much room that no image need be tried: a hundred times the source, all lengths known."""
+    """Return whether the disk has a hundred times the source's bytes, so that no image must be tried."""
     lengths = [place.length[~place.is_absent] for place in map(recipe.index.locations, recipe.index.roles)]
     if any((length < 0).any() for length in lengths):
         return False
@@ -103,7 +103,7 @@ def fits_for_sure(recipe: Recipe, out: Path) -> bool:
 
 
 def check_space(expected: Estimate, out: Path) -> None:
-    """Refuse what does not fit."""
+    """Refuse a build that does not fit on the disk."""
     if not expected.missing_bytes:
         return
     raise StorageError(
@@ -120,7 +120,7 @@ def _fields(recipe: Recipe) -> list[str]:
 
 
 def _assigned(recipe: Recipe) -> npt.NDArray[np.int32]:
-    """Formats of all samples; turns, where a rule wants headers of images that are in no file yet."""
+    """Return the formats of all samples; round robin, if a rule needs headers of images that are in no file yet."""
     has_asked = bool((recipe.index.locations("image").file == ASK).any())
     if has_asked and recipe.rules.needs_headers:
         return (np.arange(recipe.index.num_samples) % len(recipe.formats)).astype(np.int32)
@@ -159,7 +159,7 @@ def _try(recipe: Recipe, source: Source, name: str, target: _native.Target, rank
 
 
 def _total_bytes(recipe: Recipe, source: Source, name: str, ranks: npt.NDArray[np.int64]) -> int:
-    """Bytes of a field of these samples; those of unknown length count as the mean of a few."""
+    """Return the bytes of a field of these samples; unknown lengths count as the mean of a few."""
     place = recipe.index.locations(name)
     present = ranks[place.file[ranks] != -1]
     lengths = place.length[present]
@@ -185,7 +185,7 @@ def _contents(recipe: Recipe, source: Source, name: str, ranks: npt.NDArray[np.i
 
 
 def _spread(ranks: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """A few of them, evenly."""
+    """Select a few samples, evenly spread."""
     chosen: npt.NDArray[np.int64] = np.unique(np.linspace(0, len(ranks) - 1, min(TRIALS, len(ranks))).astype(int))
     return ranks[chosen]
 

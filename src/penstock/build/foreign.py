@@ -1,7 +1,7 @@
-"""Sources whose files only Python can decode (TIFF, plug-ins): handed to the native core as pixels, exactly.
+"""Sources whose files only Python can decode (TIFF, plug-ins): passed to the native core as exact pixels.
 
-A wrapper around a source. Files whose ending names such a codec are no longer read by place but asked for, and given as
-lossless bytes that the core decodes. What such a file says beside its pixels is not kept, and is counted.
+This is a wrapper around a source. Files whose ending names such a codec are no longer read by place, but requested
+from the source, and passed on as lossless bytes that the core decodes. Their metadata is not kept, and is counted.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from penstock.sources.source import Source
 from penstock.storage import read_file
 
 CARRIERS = ("raw", "weir:fast", "png")
-"""Lossless formats that any pixels can travel in."""
+"""Lossless formats that can carry any pixels."""
 
 
 class ForeignFiles:
-    """A source in which every file is of a native codec, or asked for."""
+    """Source in which every file has a native codec or is requested from the source."""
 
     def __init__(self, source: Source, formats: Collection[str], *, skip_errors: bool, max_pixels: int) -> None:
-        """`formats` are the codecs that the dataset will hold: pixels travel in another, so that none seems kept."""
+        """Wrap a source. Pixels are passed in a codec that is not in `formats`, so that none seems kept."""
         self._skip_errors = skip_errors
         self._max_pixels = max_pixels
         self.kind = source.kind
@@ -56,7 +56,7 @@ class ForeignFiles:
         return replace(found, images=images, left_out=left_out)
 
     def read(self, field: str, rows: npt.NDArray[np.int64]) -> Iterable[bytes]:
-        """Pixels of foreign files in a lossless format; the source's own bytes of the rest."""
+        """Yield the pixels of foreign files in a lossless format, and the source's own bytes of the others."""
         own = self._paths.get(field, {})
         if not own:
             yield from self._source.read(field, rows)
@@ -68,7 +68,7 @@ class ForeignFiles:
                 yield from self._source.read(field, np.array([row]))
 
     def state(self) -> bytes:
-        """The source's."""
+        """Return the state of the source."""
         return self._source.state()
 
     def _ask_for(self, name: str, place: ImageColumns, foreign: npt.NDArray[np.bool_], found: Listing) -> ImageColumns:

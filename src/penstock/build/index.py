@@ -1,4 +1,4 @@
-"""From the notes of all shards to the index: rows sorted by id, one column per fact."""
+"""Index of a dataset, made from the notes of all shards: rows sorted by id, one column per fact."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class WrittenShard:
-    """A shard and what it holds; `format` is that of its images."""
+    """Written shard with its notes; `format` is that of its images."""
 
     file: str
     format: str
@@ -27,15 +27,15 @@ class WrittenShard:
 
 @dataclass(frozen=True)
 class WrittenField:
-    """An image field of the dataset: its place in the records and the format it was written in."""
+    """Image field of the dataset: its position in the records and its format."""
 
     name: str
     format: str | None
-    """None if formats differ: `image` has its shard's, a kept one that of its bytes."""
+    """Format of the field; None if formats differ: `image` has its shard's, kept bytes have their own."""
 
 
 class Rows:
-    """The rows of all shards, renumbered: ids leave out the samples that were skipped."""
+    """Rows of all shards, renumbered without the samples that were skipped."""
 
     def __init__(self, shards: Sequence[WrittenShard], num_listed: int) -> None:
         skipped = sorted(rank for shard in shards for rank in shard.notes.skipped)
@@ -51,12 +51,12 @@ class Rows:
         self.shard = np.repeat(np.arange(len(shards), dtype=np.int32), counts)
 
     def of_field(self, number: int) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64], npt.NDArray[np.int32]]:
-        """Rows, ids and shards of one image field."""
+        """Return rows, ids and shards of one image field."""
         chosen = self.rows["field"] == number
         return self.rows[chosen], self.ids[chosen], self.shard[chosen]
 
     def first_pieces(self, number: int) -> npt.NDArray[np.int64]:
-        """Where in `pieces` those of each row of a field begin."""
+        """Return the first entry in `pieces` of each row of a field."""
         first: npt.NDArray[np.int64] = self._first_piece[self.rows["field"] == number]
         return first
 
@@ -64,7 +64,7 @@ class Rows:
 def index_table(
     columns: pa.Table, rows: Rows, fields: Sequence[WrittenField], shards: Sequence[WrittenShard]
 ) -> pa.Table:
-    """The whole index."""
+    """Make the whole index."""
     import pyarrow as pa
 
     count = len(rows.kept)
@@ -79,7 +79,7 @@ def index_table(
 
 
 def write_index(table: pa.Table) -> bytes:
-    """The bytes of `index.parquet`."""
+    """Serialize the index to the bytes of `index.parquet`."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -130,7 +130,7 @@ def _field_columns(
 def _formats(
     field: WrittenField, own: npt.NDArray[Any], shard: npt.NDArray[np.int32], shards: Sequence[WrittenShard]
 ) -> tuple[list[str], npt.NDArray[np.int32]]:
-    """Formats of a field and which of them each row has."""
+    """Return the formats of a field, and the format number of each row."""
     if field.format is not None:
         return [field.format], np.zeros(len(own), np.int32)
     if field.name == "image":
@@ -142,7 +142,7 @@ def _formats(
 
 
 def _segments(rows: Rows, number: int, count: int) -> dict[str, pa.Array]:
-    """Where the pieces of images in blocks are, and their checksums; those only if there is such an image."""
+    """Return places and checksums of the pieces of images in blocks; empty if there is no such image."""
     import pyarrow as pa
 
     own, ids, _ = rows.of_field(number)

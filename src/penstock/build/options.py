@@ -1,4 +1,4 @@
-"""What a build can be asked for beside its mix."""
+"""Options of a build, except its mix."""
 
 from __future__ import annotations
 
@@ -15,41 +15,41 @@ LEFT_OUT = "none"
 
 @dataclass(frozen=True, slots=True)
 class BuildOptions:
-    """Options that decide what is written. Threads and paths are none: they change no byte."""
+    """Options that affect the bytes of a dataset. Threads and paths are not among them."""
 
     seed: int = 0
     runs: int = 1
-    """Neighbours of the source that stay together on disk."""
+    """Number of neighbours in the source that stay together on disk."""
     shard_bytes: int = DEFAULT_SHARD_BYTES
     check: bool = True
-    """Decode what was encoded without loss, and compare it with the source before it is committed."""
+    """Decode losslessly encoded images, and compare them with the source before they are accepted."""
     skip_errors: bool = False
     """Leave out samples that cannot be read or decoded, and list them in the manifest."""
     keep_source: bool = False
-    """Store the source's bytes of `image` beside the chosen format, as the field `source`."""
+    """Store the source's bytes of `image` too, as the field `source`."""
     max_side: int = 0
-    """Images with a longer side are shrunk to it (Lanczos; masks by the nearest pixel). Never enlarges; 0: no limit."""
+    """Largest longer side. Larger images are shrunk (Lanczos; nearest pixel for masks); 0 means no limit."""
     short_side: int = 0
-    """The same for the shorter side."""
+    """Largest shorter side, like `max_side`."""
     max_pixels: int = DEFAULT_MAX_PIXELS
-    """Refuse a source image that claims more pixels, before anything of it is allocated."""
+    """Refuse a source image that claims more pixels, before allocating memory."""
     formats: Mapping[str, str] = field(default_factory=dict)
-    """Formats of further image fields (`mask`); one not named keeps the source's bytes, "none" leaves it out."""
+    """Formats of other image fields (`mask`). By default they keep the source's bytes; "none" leaves one out."""
     source_kind: str = ""
-    """Kind of the source; "" lets it be recognised."""
+    """Kind of the source; "" detects it."""
     allow_outside: bool = False
-    """Let a manifest name files outside of its own folder, which are then copied into the dataset."""
+    """Let a manifest name files outside its own folder, which are then copied into the dataset."""
 
     def field_formats(self) -> dict[str, Format]:
-        """The formats, parsed."""
+        """Parse the formats of the fields."""
         return {name: parse_format(text) for name, text in self.formats.items() if text != LEFT_OUT}
 
     def fields_left_out(self) -> frozenset[str]:
-        """Image fields of the source that the dataset shall not have."""
+        """Return the image fields of the source that the dataset leaves out."""
         return frozenset(name for name, text in self.formats.items() if text == LEFT_OUT)
 
     def check_values(self) -> None:
-        """Refuse what makes no sense."""
+        """Refuse invalid values."""
         if min(self.max_side, self.short_side, self.seed) < 0:
             raise ArgumentError("sides and seeds are not negative", where="options", fix="use 0 or more", code=130)
         if self.max_pixels < 1:
@@ -67,7 +67,7 @@ class BuildOptions:
             )
 
     def recipe(self) -> dict[str, object]:
-        """The members of a manifest's recipe."""
+        """Return the members of a manifest's recipe."""
         limit = {} if self.max_pixels == DEFAULT_MAX_PIXELS else {"max_pixels": self.max_pixels}
         return {
             **limit,

@@ -1,4 +1,4 @@
-"""The end of a build: from finished shards to an index and a manifest."""
+"""Last step of a build: from finished shards to an index and a manifest."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def publish(recipe: Recipe, shards: Sequence[WrittenShard], work: WorkFolder, *, durable: bool) -> Manifest:
-    """Write the index, then the manifest: from then on there is a dataset. Refuse one that would not open."""
+    """Write the index, then the manifest, which makes the dataset valid. Refuse one that would not open."""
     source = recipe.index
     rows = Rows(shards, source.num_samples)
     if len(rows.kept) == 0:
@@ -70,7 +70,7 @@ def publish(recipe: Recipe, shards: Sequence[WrittenShard], work: WorkFolder, *,
 
 
 def check_opens(manifest: bytes, index: bytes, where: str) -> None:
-    """Read a manifest and an index as whoever opens the dataset will; raise DatasetError if they are refused."""
+    """Read a manifest and an index as a reader does, and raise DatasetError if they are refused."""
     found = read_manifest(manifest, where)
     opened = Index(index, found, where)
     for field in found.image_fields:

@@ -1,4 +1,4 @@
-"""What is to be written: which samples in which format and order, and what becomes of every field."""
+"""Recipe of a dataset: the format and order of its samples, and the target of every field."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SOURCE_FIELD = "source"
 
 
 class Recipe:
-    """A source, rules and options together: everything that decides the bytes of a dataset."""
+    """Source, rules and options together: everything that affects the bytes of a dataset."""
 
     def __init__(self, index: ListedIndex, rules: Rules, options: BuildOptions, pool: _native.ThreadPool) -> None:
         self.index = index
@@ -44,12 +44,12 @@ class Recipe:
 
     @property
     def formats(self) -> tuple[Format, ...]:
-        """Of the field `image`, in the order in which they are written."""
+        """Formats of the field `image`, in the order in which they are written."""
         return self.rules.formats
 
     @cached_property
     def members(self) -> dict[str, dict[str, object]]:
-        """`source` and `recipe` of the manifest."""
+        """Members `source` and `recipe` of the manifest."""
         return {
             "source": {"kind": self.index.kind, "fingerprint": source_fingerprint(self.index)},
             "recipe": {
@@ -61,23 +61,23 @@ class Recipe:
 
     @cached_property
     def identity(self) -> str:
-        """The dataset's name for itself."""
+        """Identity of the dataset, a hash of its recipe."""
         text = json.dumps(self.members, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:32]
 
     @cached_property
     def assigned(self) -> npt.NDArray[np.int32]:
-        """The number of each sample's format."""
+        """Format number of each sample."""
         lengths = self.index.locations("image").length
         return self.rules.assign(Features(lengths, self.index.table, self._read_headers))
 
     def order(self, format: Format) -> npt.NDArray[np.int64]:
-        """Ranks of the samples in a format, as they are written."""
+        """Return the ranks of the samples in a format, in the order in which they are written."""
         ranks = np.flatnonzero(self.assigned == self.formats.index(format))
         return write_order(ranks, self.index.rows[ranks], self.options.seed, self.options.runs)
 
     def written_fields(self) -> list[WrittenField]:
-        """Image fields in the order of a record."""
+        """Return the image fields in the order of a record."""
         fields = [
             WrittenField(name, str(self.field_formats[name]) if name in self.field_formats else None)
             for name in self.index.roles
@@ -85,7 +85,7 @@ class Recipe:
         return [*fields, WrittenField(SOURCE_FIELD, None)] if self.options.keep_source else fields
 
     def targets(self, format: Format) -> list[_native.Target]:
-        """What becomes of each image field of the source."""
+        """Return the target of each image field of the source."""
         targets = []
         for name, role in self.index.roles.items():
             wanted = format if name == "image" else self.field_formats.get(name)

@@ -1,4 +1,4 @@
-"""What a build noted of its finished shards. Written by native/records/rows.cpp, whose header has the layout."""
+"""Notes of a build about its finished shards. native/records/rows.cpp writes them; its header has the layout."""
 
 from __future__ import annotations
 
@@ -41,23 +41,23 @@ ORIGINS = ("kept", "transcoded", "encoded")
 
 @dataclass(frozen=True, slots=True)
 class ShardNotes:
-    """A finished shard."""
+    """Notes about a finished shard."""
 
     num_samples: int
-    """Consumed of the order, those left out included."""
+    """Number of samples of the order, including those left out."""
     num_records: int
     shard_bytes: int
     shard_checksum: int
     rows: npt.NDArray[Any]
     pieces: npt.NDArray[Any]
-    """Of the rows that have any (`num_pieces`), in their order."""
+    """Pieces of the rows that have any (`num_pieces`), in their order."""
     metadata_kept: Counter[str]
     metadata_dropped: Counter[str]
     skipped: dict[int, str]
 
 
 def read_notes(data: bytes, where: str) -> ShardNotes:
-    """Parse a work file; a damaged one is refused."""
+    """Parse a work file, and refuse a damaged one."""
     if len(data) < HEADER.size + 4 or _native.crc32c(data[:-4]) != int.from_bytes(data[-4:], "little"):
         raise DatasetError("a work file of the build is damaged", where=where, fix="start over with --force", code=202)
     if data[: len(MAGIC)] != MAGIC:

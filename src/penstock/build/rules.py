@@ -1,4 +1,4 @@
-"""What decides the format of every sample: a mix, or the rules of a plan. Layout: spec/plan.md."""
+"""Rules that choose the format of every sample: a mix, or the rules of a plan. Layout: spec/plan.md."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ TEXT_FEATURES = ("codec", "split")
 FEATURES = ("source_bytes", *HEADER_FEATURES, "split", "label")
 
 PLAN_MEMBERS = ("seed", "rules", "fields", "cache", "cached_share", "access", "window")
-"""What a manifest repeats of its plan: not what was predicted for a machine, nor its number of threads."""
+"""Members of a plan that a manifest repeats, without predictions and thread counts."""
 
 
 @dataclass(frozen=True)
 class Headers:
-    """What the headers of the source's images say, an entry per sample."""
+    """Headers of the source's images, one entry per sample."""
 
     width: npt.NDArray[np.int64]
     height: npt.NDArray[np.int64]
@@ -40,7 +40,7 @@ class Headers:
 
 
 class Features:
-    """What rules may ask of samples; headers are read only if one does."""
+    """Features of samples that rules may use. Headers are read only if a rule needs them."""
 
     def __init__(self, source_bytes: npt.NDArray[np.int64], columns: pa.Table, read: Callable[[], Headers]) -> None:
         self.source_bytes = source_bytes
@@ -52,16 +52,16 @@ class Features:
 
     @cached_property
     def headers(self) -> Headers:
-        """Read once, from every image of the source."""
+        """Headers of all images, read once."""
         return self._read()
 
     @property
     def pixels(self) -> npt.NDArray[np.int64]:
-        """Width × height."""
+        """Number of pixels: width × height."""
         return self.headers.width * self.headers.height
 
     def values(self, name: str) -> npt.NDArray[Any]:
-        """A feature of every sample; NaN or None where a sample lacks it."""
+        """Return a feature of every sample; NaN or None if a sample lacks it."""
         if name == "source_bytes":
             return self.source_bytes
         if name == "pixels":
@@ -80,7 +80,7 @@ class Features:
 
 @dataclass(frozen=True)
 class Condition:
-    """A bound on a feature."""
+    """Bound on a feature."""
 
     feature: str
     below: float | None = None
@@ -88,7 +88,7 @@ class Condition:
     equal: Json = None
 
     def holds(self, features: Features) -> npt.NDArray[np.bool_]:
-        """For which samples it holds."""
+        """Return for which samples the condition holds."""
         values = features.values(self.feature)
         held = np.ones(len(features), bool)
         if self.equal is not None:
@@ -102,7 +102,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class Rule:
-    """Samples that meet all conditions get a format of the mix, or the cheapest."""
+    """Rule that gives samples that meet all conditions a format of the mix, or the cheapest format."""
 
     mix: Mapping[Format, float] = field(default_factory=dict)
     cheapest: Cheapest | None = None
@@ -110,13 +110,13 @@ class Rule:
 
     @property
     def formats(self) -> tuple[Format, ...]:
-        """What it may choose."""
+        """Formats that the rule may choose."""
         if self.cheapest is not None:
             return tuple(parse_format(text) for text in self.cheapest.formats)
         return tuple(self.mix)
 
     def choose(self, ranks: npt.NDArray[np.int64], features: Features, seed: int) -> npt.NDArray[np.int32]:
-        """The number, in `formats`, of each of these samples' format."""
+        """Return the number, in `formats`, of the format of each of these samples."""
         if self.cheapest is None:
             return assign_formats(ranks, list(self.mix.values()), seed)
         pixels = features.pixels[ranks].astype(float)
@@ -125,11 +125,11 @@ class Rule:
 
 @dataclass(frozen=True)
 class Rules:
-    """Rules in the order in which they are asked; the last takes whatever is left."""
+    """Rules in the order in which they apply; the last takes all remaining samples."""
 
     rules: tuple[Rule, ...]
     recipe: Mapping[str, Json]
-    """How they stand in a manifest's recipe."""
+    """Rules as written in a manifest's recipe."""
     seed: int = 0
     field_formats: Mapping[str, Format] = field(default_factory=dict)
 
@@ -140,12 +140,12 @@ class Rules:
 
     @property
     def needs_headers(self) -> bool:
-        """Whether a rule asks for what only an image's header says."""
+        """True if a rule needs image headers."""
         asked = {condition.feature for rule in self.rules for condition in rule.conditions}
         return bool(asked & set(HEADER_FEATURES)) or any(rule.cheapest is not None for rule in self.rules)
 
     def assign(self, features: Features) -> npt.NDArray[np.int32]:
-        """The number, in `formats`, of every sample's format."""
+        """Return the number, in `formats`, of every sample's format."""
         chosen = np.full(len(features), -1, np.int32)
         for rule in self.rules:
             open_samples = chosen < 0
@@ -158,7 +158,7 @@ class Rules:
 
 
 def rules_of_mix(mix: str | Mapping[Format, float], seed: int) -> Rules:
-    """A mix as the one rule it is."""
+    """Convert a mix to a single rule."""
     shares = parse_mix(mix) if isinstance(mix, str) else dict(mix)
     return Rules((Rule(shares),), {"mix": {str(format): share for format, share in shares.items()}}, seed)
 
@@ -175,7 +175,7 @@ def _kept_members(members: Mapping[str, Json]) -> dict[str, Json]:
 
 
 def read_rules(data: bytes, where: str) -> Rules:
-    """The rules of a plan's document."""
+    """Read the rules of a plan's document."""
     document = read_document(data, kind=KIND, version=VERSION, where=where)
     rules = tuple(_read_rule(item) for item in document.items("rules"))
     if not rules or rules[-1].conditions or any(not rule.conditions for rule in rules[:-1]):

@@ -1,4 +1,4 @@
-"""A build from end to end: list, assign, convert, index, publish."""
+"""Build from end to end: list, assign, convert, index, publish."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ POLL_SECONDS = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """What a build did."""
+    """Result of a build."""
 
     path: Path
     manifest: Manifest
     num_converted: int
-    """Samples read and converted by this run; less than all if it went on with an earlier one."""
+    """Samples read and converted by this run; fewer than all if it continued an earlier one."""
     source_bytes: int
-    """Read by this run."""
+    """Bytes that this run read from the source."""
 
 
 def build(
@@ -54,13 +54,25 @@ def build(
     durable: bool = True,
     on_progress: OnProgress = no_progress,
 ) -> Built:
-    """Write the images of a source as a dataset, in a mix such as "weir:fast=0.6,png=0.4", or by `load_plan`'s rules.
+    """Write the images of a source as a dataset.
 
-    The result depends on the source, the mix and the options alone, to the byte: not on threads, and not on how often
-    the build was killed and called again, which goes on behind the last finished shard. A folder that holds another
-    dataset is refused; `force` replaces it. What does not fit on the disk is refused before anything is written.
-    `threads` 0 means all usable cores. Unless it is `durable`, the build does not wait for the disk: a kill is still
-    harmless, a power cut may leave a dataset that `verify` refuses. `prepare` does the same in two steps.
+    The result depends only on the source, the mix and the options, to the byte. It does not depend on threads, or on
+    how often the build was killed and called again: a second call continues after the last finished shard. `prepare`
+    does the same in two steps.
+
+    Args:
+        source: Images: a folder, tars, Parquet files, a manifest, or a dataset.
+        out: Folder of the dataset. One that holds another dataset is refused, unless `force` is set.
+        mix: Shares of formats such as "weir:fast=0.6,png=0.4", or the rules of `load_plan`.
+        options: Options that affect the bytes of the dataset.
+        threads: Number of threads; 0 means all usable cores.
+        force: Start over, and replace a dataset at `out`.
+        durable: Wait for the disk. Otherwise a kill is still harmless, but a power cut may leave a dataset that
+            `verify` refuses.
+        on_progress: Function that is called with the progress.
+
+    Raises:
+        PenstockError: If the source cannot be read, or the dataset does not fit on the disk.
 
     >>> import tempfile
     >>> from penstock.synth import Scenes, write
@@ -82,7 +94,7 @@ def prepare(
     options: BuildOptions | None = None,
     threads: int = 0,
 ) -> Preparation:
-    """List the source and check what is asked for; nothing is written before `Preparation.run`."""
+    """List the source and check the arguments; nothing is written before `Preparation.run`."""
     chosen = options or BuildOptions()
     chosen.check_values()
     rules = mix if isinstance(mix, Rules) else rules_of_mix(mix, chosen.seed)
@@ -98,12 +110,12 @@ def prepare(
 
 
 def load_plan(path: str | os.PathLike[str]) -> Rules:
-    """The rules of a plan file, for `build`."""
+    """Load the rules of a plan file, for `build`."""
     return read_rules(read_input(path), os.fspath(path))
 
 
 class Preparation:
-    """A build that has been thought through and not begun."""
+    """Build that has been checked, but not started."""
 
     def __init__(self, source: Source, recipe: Recipe, work: WorkFolder) -> None:
         self._source = source
@@ -112,11 +124,11 @@ class Preparation:
 
     @cached_property
     def estimate(self) -> Estimate:
-        """What it will take, from a few images that are converted and thrown away."""
+        """Estimate of bytes and time, from a few images that are converted and discarded."""
         return estimate(self.recipe, self._source, self._work.root, self._work.written_bytes())
 
     def run(self, *, force: bool = False, durable: bool = True, on_progress: OnProgress = no_progress) -> Built:
-        """Build, or go on with a build that was interrupted; `force` starts over."""
+        """Build, or continue a build that was interrupted; `force` starts over."""
         work, recipe = self._work, self.recipe
         if not force and work.is_finished() and not work.has_leftovers():
             return _already_built(work, recipe)
@@ -144,7 +156,7 @@ class Preparation:
 
 
 class _Run:
-    """The part of a build that writes."""
+    """Part of a build that writes."""
 
     def __init__(self, recipe: Recipe, work: WorkFolder, durable: bool, on_progress: OnProgress) -> None:
         self.recipe = recipe
@@ -214,7 +226,7 @@ class _Run:
 
 
 def _with_formats(options: BuildOptions, foreign: set[str]) -> BuildOptions:
-    """Fields whose files cannot be kept as they are become PNG, unless a format was chosen."""
+    """Set the format PNG for fields whose files cannot be kept, unless a format was chosen."""
     if foreign and options.keep_source:
         raise ArgumentError(
             "files that only Python decodes (TIFF) cannot be kept beside their images",
@@ -227,7 +239,7 @@ def _with_formats(options: BuildOptions, foreign: set[str]) -> BuildOptions:
 
 
 def _check_apart(source: Path, out: Path) -> None:
-    """A source is only read: a dataset inside it would change it."""
+    """Refuse a dataset inside its own source, which is only read."""
     if source.is_dir() and out.resolve().is_relative_to(source.resolve()):
         raise ArgumentError(
             "the dataset would lie inside its own source", where=str(out), fix="choose a folder outside of it", code=100

@@ -1,4 +1,4 @@
-"""Bytes that a source hands out, put into one work file, so that the native core can read them by offset."""
+"""Staging of bytes from a source in one work file, so that the native core can read them by offset."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ BATCH_ROWS = 64
 
 
 def stage(source: Source, index: ListedIndex, folder: Path, on_progress: OnProgress) -> ListedIndex:
-    """Return the index with every ASK answered by a place in a work file; the same index if there is none.
+    """Return the index with every ASK replaced by a place in a work file; the same index without ASK.
 
-    What was staged before, by a build that was killed, is used again if it is whole.
+    Bytes that a killed build staged are used again if they are complete.
     """
     files = list(index.files)
     images: dict[str, ImageColumns] = {}
@@ -46,7 +46,7 @@ def stage(source: Source, index: ListedIndex, folder: Path, on_progress: OnProgr
 def _stage_field(
     source: Source, name: str, rows: npt.NDArray[np.int64], path: Path, on_progress: OnProgress
 ) -> npt.NDArray[np.int64]:
-    """Where each of the rows, in ascending order, begins in the file, and where the last one ends."""
+    """Return the offset of each row, in ascending order, and the end of the last one."""
     ends = path.with_suffix(".ends")
     if path.is_file() and ends.is_file():
         known = np.frombuffer(read_file(ends), np.int64)

@@ -1,4 +1,4 @@
-"""From a format to what the native core must know to make a field's bytes of it."""
+"""Conversion of a format to the target that the native core needs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from penstock.errors import ArgumentError
 from penstock.index import Role
 
 KEEP_ANY = 101
-"""A quality above all: every JPEG is at most this good."""
+"""Quality above the maximum, so that every JPEG is kept."""
 
 RECODING = ("progressive", "optimize", "restart")
 
@@ -26,16 +26,16 @@ def check_format(format: Format) -> None:
 
 
 Limit = tuple[int, int]
-"""Longest and shortest side that an image may have; 0 for any."""
+"""Largest longer and shorter side of an image; 0 for any."""
 
 
 def keep_target(role: Role, *, check: bool, limit: Limit) -> _native.Target:
-    """The source's bytes as they are; an image that is too large is shrunk, to a JPEG if it was one, else to a PNG."""
+    """Make a target that keeps the source's bytes. An image that is too large is shrunk, to JPEG or else to PNG."""
     return _native.Target("", [], False, "", 0, False, role is Role.MASK, check, limit, role is not Role.IMAGE)
 
 
 def target_of(format: Format, role: Role, *, check: bool, limit: Limit) -> _native.Target:
-    """The bytes in a format: kept where they are in it already, transcoded where no pixel changes, else encoded."""
+    """Make a target for a format: bytes are kept if possible, transcoded if no pixel changes, else encoded."""
     exact = find(format.codec).promise(format) is Promise.EXACT
     is_jpeg = format.codec in ("jpeg", "pjpeg")
     return _native.Target(
@@ -53,7 +53,7 @@ def target_of(format: Format, role: Role, *, check: bool, limit: Limit) -> _nati
 
 
 def _kept_quality(format: Format) -> int:
-    """A JPEG of at most this quality is kept; a subsampling that was asked for is not looked for in the source."""
+    """Return the highest quality at which a JPEG is kept. The source's subsampling is not checked."""
     if format.codec == "pjpeg":
         return KEEP_ANY  # its coefficients stay, whatever quality other sources get
     if format.get("subsampling") is not None:
@@ -63,7 +63,7 @@ def _kept_quality(format: Format) -> int:
 
 
 def _kept_variant(format: Format) -> str:
-    """The variant that a source of the same codec must have to be kept: "*" any, "" none."""
+    """Return the variant that a source of the same codec must have to be kept: "*" for any, "" for none."""
     if format.codec == "weir":
         return format.get("variant") or ""
     if format.codec == "webp":

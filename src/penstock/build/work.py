@@ -1,4 +1,4 @@
-"""The folder of a build under way: what is finished, what is begun, what may be thrown away."""
+"""Work folder of a running build: finished files, started files, and files that may be removed."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ ATTEMPTS = 100
 OWN_FILES = (FILE_NAME, INDEX_NAME)
 OWN_FOLDERS = (SHARDS_FOLDER, WORK_FOLDER)
 PART_NAME = re.compile(r"\.penstock-\d+-\d+\.part")
-"""What an earlier version left in OUT if it was killed while it published the index or the manifest."""
+"""Files that an earlier version left in OUT if it was killed while it published the index or the manifest."""
 
 
 class WorkFolder:
-    """OUT while it is written."""
+    """Output folder while it is being written."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -52,7 +52,7 @@ class WorkFolder:
         self.shards = root / SHARDS_FOLDER
 
     def check(self) -> None:
-        """Refuse a folder that holds what no build writes."""
+        """Refuse a folder with files that no build writes."""
         if not os.path.lexists(self.root):
             return
         if not self.root.is_dir():
@@ -74,15 +74,15 @@ class WorkFolder:
         return DatasetError(what, where=str(self.root), fix=fix, code=204)
 
     def is_finished(self) -> bool:
-        """Whether a whole dataset is here."""
+        """Return whether the folder has a complete dataset."""
         return (self.root / FILE_NAME).is_file()
 
     def has_leftovers(self) -> bool:
-        """Whether work files are here: of a build under way, or of one that was killed."""
+        """Return whether the folder has work files of a running or killed build."""
         return os.path.lexists(self.work)
 
     def check_begun(self, recipe: Mapping[str, object], state: str) -> None:
-        """Refuse to go on with what another build began, or with a source that has changed since."""
+        """Refuse to continue another build, or a build whose source has changed."""
         place = self.work / RECIPE_NAME
         if place.is_file() and read_file(place) != _note(recipe, state):
             raise DatasetError(
@@ -100,7 +100,7 @@ class WorkFolder:
             )
 
     def begin(self, recipe: Mapping[str, object], state: str, *, durable: bool) -> None:
-        """Make the folder ready, and remove what a killed build had begun to write."""
+        """Prepare the folder, and remove files that a killed build had started."""
         for folder in (self.root, self.work):
             for entry in sorted(folder.iterdir()):
                 if entry.name.endswith(".part"):
@@ -116,7 +116,7 @@ class WorkFolder:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """For the length of a `with`, no other build may work here."""
+        """Lock the folder against other builds inside the block."""
         make_folders(self.root)
         with ExitStack() as stack:
             for attempt in range(ATTEMPTS):
@@ -130,14 +130,14 @@ class WorkFolder:
             yield
 
     def written_bytes(self) -> int:
-        """Bytes of the shards that are there, and of the work files."""
+        """Return the bytes of finished shards and work files."""
         folders = [folder for folder in (self.shards, self.work) if folder.is_dir()]
         return sum(entry.stat().st_size for folder in folders for entry in folder.iterdir())
 
     def clear(self) -> None:
         """Remove everything that a build writes, except the lock that the caller holds.
 
-        The manifest goes first, and for good, even if the power fails: what is left is no dataset.
+        The manifest is removed first and durably, so that the rest is not taken for a dataset after a power cut.
         """
         remove_file(self.root / FILE_NAME)
         sync_folder(self.root)
@@ -146,7 +146,7 @@ class WorkFolder:
         remove_tree(self.work, keep=frozenset([LOCK_NAME]))
 
     def finished_shards(self, stem: str) -> list[ShardNotes]:
-        """Notes of the shards of one format that are finished, from the first on without a gap."""
+        """Return the notes of the finished shards of one format, from the first on without a gap."""
         found: list[ShardNotes] = []
         while True:
             notes, shard = self.rows_path(stem, len(found)), self.shard_path(stem, len(found))
@@ -158,9 +158,9 @@ class WorkFolder:
             found.append(read)
 
     def resumed_shards(self, stem: str, *, durable: bool) -> list[ShardNotes]:
-        """Finished shards of earlier runs. If one of these did not wait for the disk, their content is checked too.
+        """Return the finished shards of earlier runs. If one of these was not durable, their content is checked.
 
-        A durable build wrote a shard's rows when the disk held the shard, so that its size tells enough.
+        A durable build writes the rows of a shard after the disk holds the shard, so checking its size is enough.
         """
         found = self.finished_shards(stem)
         if not (self.work / NOT_DURABLE_NAME).is_file():
@@ -176,15 +176,15 @@ class WorkFolder:
         return found
 
     def rows_path(self, stem: str, number: int) -> Path:
-        """Where the rows of a shard are noted."""
+        """Return the path of a shard's rows."""
         return self.work / f"{stem}-{number:05}.rows"
 
     def shard_path(self, stem: str, number: int) -> Path:
-        """Where a shard lies."""
+        """Return the path of a shard."""
         return self.shards / f"{stem}-{number:05}.shard"
 
     def end(self) -> None:
-        """Remove the work files. The lock goes last: until then no other build comes in."""
+        """Remove the work files. The lock is removed last, so that no other build starts before."""
         remove_tree(self.work, keep=frozenset([LOCK_NAME]))
         remove_file(self.work / LOCK_NAME)
         try:
@@ -196,12 +196,12 @@ class WorkFolder:
                 raise refused(error, "remove the folder", path=self.work, fix=WRITE_FIX, code=420) from error
 
     def publish(self, name: str, data: bytes, *, durable: bool) -> None:
-        """Put a file of the dataset in its place; what a kill leaves of it is a work file."""
+        """Publish a file of the dataset; a kill leaves only a work file."""
         write_file(self.root / name, data, durable=durable, work_folder=self.work)
 
 
 def stem_of(format: Format) -> str:
-    """How the shards of a format are named.
+    """Return the stem of the names of a format's shards.
 
     >>> from penstock.codecs import parse_format
     >>> stem_of(parse_format("jpeg:q=85:restart"))

@@ -1,4 +1,4 @@
-"""From a dataset back to files."""
+"""Export of a dataset to files."""
 
 from penstock.export.run import Exported, ExportOptions, export
 

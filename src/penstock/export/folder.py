@@ -1,9 +1,9 @@
-"""Export as a folder of images, a class per sub-folder.
+"""Export as a folder of images, with one sub-folder per class.
 
 OUT/train/cat/1.jpg                                   splits and classes are folders, keys are names
-OUT/images/train/cat/1.jpg, OUT/masks/train/cat/1.png    if there are further images
-OUT/manifest.jsonl, OUT/classes.txt                   everything else: with them the folder is a source that gives the
-                                                      same keys, ids, labels and columns back
+OUT/images/train/cat/1.jpg, OUT/masks/train/cat/1.png    if samples have several images
+OUT/manifest.jsonl, OUT/classes.txt                   everything else: with them, the folder is a source that gives
+                                                      the same keys, ids, labels and columns
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def write_folder(
     max_pixels: int,
     on_progress: OnProgress,
 ) -> tuple[int, Counter[str]]:
-    """Fill an empty folder; gives the bytes of all images, and the metadata that their files could not hold."""
+    """Fill an empty folder. Return the bytes of all images, and the metadata that their files could not hold."""
     names = {field.name: file_names(dataset, field, alone=len(fields) == 1) for field in fields}
     pool = _native.ThreadPool(threads)
     files = _native.SourceFiles([os.fsencode(path) for path in dataset.shard_paths()])
@@ -70,7 +70,7 @@ def write_folder(
 
 
 def file_names(dataset: Dataset, field: FieldImages, *, alone: bool) -> list[str]:
-    """Where the image of every sample goes, relative to the folder; "" where a sample has none."""
+    """Return the path of each sample's image, relative to the folder; "" if a sample has no image."""
     known = frozenset(ending for codec in (*BUILTIN, *plug_ins()) for ending in codec.extensions)
     prefix = "" if alone else f"{FOLDERS.get(field.name, safe_path(field.name))}/"
     places = class_folders(dataset)
@@ -88,7 +88,7 @@ def file_names(dataset: Dataset, field: FieldImages, *, alone: bool) -> list[str
 
 
 def class_folders(dataset: Dataset) -> list[list[str]]:
-    """The split and the class of every sample, as names of folders; what it does not have is left out."""
+    """Return the split and the class of every sample as folder names; missing ones are left out."""
     columns: list[list[str | None]] = []
     if dataset.splits:
         columns.append(dataset.column("split").to_pylist())
@@ -101,7 +101,7 @@ def class_folders(dataset: Dataset) -> list[list[str]]:
 
 
 def write_classes(dataset: Dataset, folder: Path) -> None:
-    """The class table, a name a line."""
+    """Write the class table, one name per line."""
     if dataset.classes is None:
         return
     if any("\n" in name or "\r" in name for name in dataset.classes):
@@ -110,7 +110,7 @@ def write_classes(dataset: Dataset, folder: Path) -> None:
 
 
 def _label_names(dataset: Dataset) -> list[str | None] | None:
-    """Labels as folder names: those of the class table, made unlike one another, or numbers that sort as they count."""
+    """Convert labels to folder names: unique names of the class table, or numbers that sort in order."""
     import pyarrow as pa
 
     if all(field.name != "label" for field in dataset.fields):

@@ -1,4 +1,4 @@
-"""Where the images of a dataset lie, and as what they are given back: arrays by position in the selection."""
+"""Places and target formats of the images of a dataset, as arrays by position in the selection."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from penstock.records import Dataset, Field
 SOURCE_ROLE = "source"
 
 AS_STORED, ENCODED, AS_JPEG = 0, 1, 2
-"""Ways back: the stored bytes; pixels, encoded anew; a `pjpeg` with its metadata where other programs look for it."""
+"""Ways to export: the stored bytes; pixels, encoded again; a `pjpeg` with its metadata in the usual place."""
 
 
 @dataclass(frozen=True)
@@ -26,31 +26,31 @@ class FieldImages:
     name: str
     role: str
     file: npt.NDArray[np.int32]
-    """Index into the dataset's shards; -1 where a sample has no such image."""
+    """Index into the dataset's shards; -1 if a sample has no such image."""
     offset: npt.NDArray[np.int64]
     length: npt.NDArray[np.int64]
     checksum: npt.NDArray[np.uint32]
     metadata_length: npt.NDArray[np.int64]
     segments: Segments | None
-    """Of all samples of the dataset, whatever is selected."""
+    """Pieces of all samples of the dataset, whatever is selected."""
     ids: npt.NDArray[np.int64]
     way: npt.NDArray[np.uint8]
-    """AS_STORED, ENCODED or AS_JPEG."""
+    """Way to export each image: AS_STORED, ENCODED or AS_JPEG."""
     codec: npt.NDArray[np.int16]
-    """Index into `codecs`: what the exported file will be."""
+    """Codec of each exported file, as an index into `codecs`."""
     codecs: tuple[str, ...]
 
     def pieces(self, position: int) -> npt.NDArray[np.int64]:
-        """Offset, length, offset, length… of an image that stands in a block; empty if it is in one piece."""
+        """Return offset, length, offset, length… of an image in a block; empty if it is in one piece."""
         return np.empty(0, np.int64) if self.segments is None else self.segments.pieces(int(self.ids[position]))
 
     def endings(self, position: int) -> tuple[str, ...]:
-        """Endings that the exported file of a sample may have, the preferred one first."""
+        """Return the endings that the exported file of a sample may have, the preferred one first."""
         return find(self.codecs[self.codec[position]]).extensions
 
 
 def image_format(text: str) -> Format:
-    """The format of pixels that have no file of their own to go back to."""
+    """Parse the format for images without a source file to restore."""
     format = parse_format(text)
     if format.codec not in _native.codec_names() or not find(format.codec).can_encode:
         raise ArgumentError(
@@ -63,7 +63,7 @@ def image_format(text: str) -> Format:
 
 
 def field_images(dataset: Dataset, target: Format) -> list[FieldImages]:
-    """Every image field, `image` first. If the source's bytes were stored beside it, they are what it is."""
+    """Return every image field, `image` first. If the source's bytes were stored, they are used."""
     fields = dataset.manifest.image_fields
     source = next((field for field in fields if field.role == SOURCE_ROLE), None)
     found = []

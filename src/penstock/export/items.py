@@ -1,4 +1,4 @@
-"""The files of an export, collected for the native threads."""
+"""Files of an export, collected for the native threads."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ class Items:
     images: list[tuple[FieldImages, int] | None] = field(default_factory=list)
 
     def add_text(self, name: str, text: bytes) -> None:
-        """A file with this content."""
+        """Add a file with this content."""
         self.names.append(name.encode())
         self.texts.append(text)
         self.images.append(None)
 
     def add_image(self, name: str, images: FieldImages, position: int) -> None:
-        """The image of a sample."""
+        """Add the image of a sample."""
         self.names.append(name.encode())
         self.texts.append(b"")
         self.images.append((images, position))
 
     def plan(self, files: _native.SourceFiles, target: Format, max_pixels: int) -> _native.ExportPlan:
-        """What the native threads need to know."""
+        """Convert the items to a plan for the native threads."""
         columns = (
             self._column("file", np.int32, ABSENT),
             self._column("offset", np.int64),
@@ -62,7 +62,7 @@ class Items:
 
 
 def wait(exporting: _native.Exporting, on_progress: OnProgress, done: int, total: int, per_sample: float) -> None:
-    """Wait for a job, telling how many samples are done; an interrupt ends it before it goes on its way."""
+    """Wait for a job and report progress; an interrupt ends the job first."""
     job = exporting.job
     try:
         while not job.wait(POLL_SECONDS):

@@ -1,4 +1,4 @@
-"""Names of exported files: what keys become where any file system, tar and program must accept them. Pure."""
+"""Names of exported files that any file system, tar and program accepts. Pure functions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _ODD = re.compile(r"[\0-\x1f\x7f\\]")
 
 
 def safe_path(text: str) -> str:
-    """A relative path that stays below its folder, is not hidden, and has no component that is too long.
+    """Convert a text to a relative path that stays below its folder, is not hidden, and has no long component.
 
     >>> safe_path("cats/1.jpg"), safe_path("/etc/../.ssh//id"), safe_path("")
     ('cats/1.jpg', 'etc/_../_.ssh/id', '_')
@@ -32,7 +32,7 @@ def _safe_name(part: str) -> str:
 
 
 def unique_paths(paths: Sequence[str]) -> list[str]:
-    """The same paths, those that are taken already (by a file or a folder) with a number before their ending.
+    """Make paths unique: a path that is taken by a file or a folder gets a number before its ending.
 
     >>> unique_paths(["a.png", "a.png", "b", "b/c"])
     ['a.png', 'a-1.png', 'b-1', 'b/c']
@@ -56,7 +56,7 @@ def _numbered(path: str, number: int) -> str:
 
 
 def folders_above(path: str) -> list[str]:
-    """The folders that a relative path needs, the outermost first.
+    """List the folders that a relative path needs, the outermost first.
 
     >>> folders_above("a/b/c.png")
     ['a', 'a/b']
@@ -65,7 +65,7 @@ def folders_above(path: str) -> list[str]:
 
 
 def under(key: str, folders: Iterable[str]) -> str:
-    """A key below these folders, unless they are among its own, in this order.
+    """Put a key below these folders, unless they are among its own, in this order.
 
     >>> wanted = ["train", "cat"]
     >>> under("0001", wanted), under("data/train/cat/1.jpg", wanted), under("train/1", wanted)
@@ -81,7 +81,7 @@ def under(key: str, folders: Iterable[str]) -> str:
 
 
 def with_ending(path: str, endings: Sequence[str], known: frozenset[str]) -> str:
-    """The path with one of `endings`: as it is if it has one, else with the first instead of an ending that is known.
+    """Give a path one of `endings`: keep a valid one, else replace a known ending by the first.
 
     >>> known = frozenset({".jpg", ".png"})
     >>> with_ending("a.JPG", [".jpg"], known), with_ending("a.jpg", [".png"], known)

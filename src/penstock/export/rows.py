@@ -1,4 +1,4 @@
-"""What is said of a sample beside its images: rows of a manifest, members of a tar."""
+"""Columns of a sample for export: rows of a manifest, members of a tar."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BATCH_ROWS = 4096
 
 
 def check_labels(dataset: Dataset) -> None:
-    """Refuse labels that count no name of the class table: a negative one would be another's name."""
+    """Refuse labels outside the class table: a negative one would be another class's name."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -34,9 +34,9 @@ def check_labels(dataset: Dataset) -> None:
 
 
 def read_rows(dataset: Dataset, begin: int, end: int) -> list[dict[str, object]]:
-    """Columns of the samples from one position up to another: values that JSON can hold, without those that are null.
+    """Return the columns of samples `begin` to `end` as values that JSON can hold, without nulls.
 
-    A label that counts a class table is its name. What JSON cannot say (infinities, not a number) is left out.
+    A label with a class table becomes its name. Values that JSON cannot express (infinity, NaN) are left out.
     """
     classes = dataset.classes
     names = [field.name for field in dataset.fields if not field.is_image]
@@ -50,12 +50,12 @@ def read_rows(dataset: Dataset, begin: int, end: int) -> list[dict[str, object]]
 
 
 def json_line(row: dict[str, object]) -> bytes:
-    """A row as one line."""
+    """Format a row as one line of JSON."""
     return json.dumps(row, ensure_ascii=False, allow_nan=False).encode() + b"\n"
 
 
 def batches(count: int, rows: int = BATCH_ROWS) -> Iterator[tuple[int, int]]:
-    """Ranges that cover `count` samples.
+    """Yield ranges that cover `count` samples.
 
     >>> list(batches(10, 4))
     [(0, 4), (4, 8), (8, 10)]

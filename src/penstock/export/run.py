@@ -1,4 +1,4 @@
-"""The way back: from a dataset to files that any program reads."""
+"""Export of a dataset to files that any program reads."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ LAYOUTS = ("folder", "webdataset")
 
 @dataclass(frozen=True, slots=True)
 class ExportOptions:
-    """How a dataset is written back."""
+    """Options of an export."""
 
     layout: str = "folder"
-    """"folder" or "webdataset"."""
+    """Layout of the export: "folder" or "webdataset"."""
     image_format: str = "png"
-    """Of images that were stored as pixels; JPEGs and kept files come back as they were."""
+    """Format of images that were stored as pixels. JPEGs and kept files are restored."""
     split: str | None = None
-    """Only this split; None: everything."""
+    """Split to export; None exports all samples."""
     shard_samples: int = 10_000
-    """Samples of a tar."""
+    """Samples per tar."""
     max_pixels: int = DEFAULT_MAX_PIXELS
-    """Refuse a stored image that claims more pixels, where it has to be decoded."""
+    """Refuse to decode a stored image that claims more pixels."""
 
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """What was written."""
+    """Result of an export."""
 
     path: Path
     layout: str
@@ -48,7 +48,7 @@ class Exported:
     """Images whose pixels were written in `ExportOptions.image_format`; the others are the stored bytes."""
     num_bytes: int
     dropped: Mapping[str, int]
-    """Metadata that the exported files could not hold: how often, by tag."""
+    """Metadata that the exported files could not hold, counted by tag."""
 
 
 def export(
@@ -61,9 +61,16 @@ def export(
 ) -> Exported:
     """Write the samples of a dataset to a folder that does not exist yet.
 
-    A file whose bytes were kept comes back byte for byte, a transcoded JPEG with its coefficients, everything else with
-    identical pixels and its metadata. The folder appears when it is whole: an error, an interrupt or a full disk leaves
-    nothing. With the manifest (or the .json members) beside the images a build gives the same dataset again.
+    A file whose bytes were kept is restored byte for byte, a transcoded JPEG with its coefficients, and all other
+    images with identical pixels and their metadata. The folder appears when it is complete; an error, an interrupt or
+    a full disk leaves nothing. With the manifest (or the .json members), a build gives the same dataset again.
+
+    Args:
+        dataset: Path of a dataset, or an opened one, of which only the selected samples are exported.
+        out: Folder to write.
+        options: Layout and image format of the export.
+        threads: Number of threads; 0 means all usable cores.
+        on_progress: Function that is called with the progress.
 
     >>> import tempfile
     >>> from penstock.build import build
@@ -105,7 +112,7 @@ def export(
 
 
 def _check_apart(dataset: Path, out: Path) -> None:
-    """A dataset is only read: an export inside it would make it a folder that no build takes."""
+    """Refuse an export inside the dataset, which is only read."""
     if out.resolve().is_relative_to(dataset.resolve()):
         raise ArgumentError(
             "the export would lie inside the dataset", where=str(out), fix="choose a folder outside of it", code=100

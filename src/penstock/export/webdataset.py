@@ -1,9 +1,9 @@
 """Export as WebDataset: tars of neighbouring members, a few thousand samples each.
 
 OUT/train-000000.tar      cats/1.jpg  cats/1.mask.png  cats/1.cls  cats/1.json
-OUT/classes.txt           names that .cls counts
+OUT/classes.txt           names of the numbers in .cls
 
-The .json holds the sample's key and columns, so that the tars are a source that gives everything back. The same dataset
+The .json holds the sample's key and columns, so that a build from the tars restores everything. The same dataset
 gives the same bytes.
 """
 
@@ -41,7 +41,7 @@ def write_tars(
     max_pixels: int,
     on_progress: OnProgress,
 ) -> tuple[int, Counter[str]]:
-    """Fill an empty folder; gives the bytes of all members, and the metadata that their files could not hold."""
+    """Fill an empty folder. Return the bytes of all members, and the metadata that their files could not hold."""
     names = member_names(dataset.column("key").to_pylist())
     pool = _native.ThreadPool(threads)
     files = _native.SourceFiles([os.fsencode(path) for path in dataset.shard_paths()])
@@ -58,7 +58,7 @@ def write_tars(
 
 
 def member_names(keys: Sequence[str]) -> list[str]:
-    """Base names for samples: keys without the ending of an image, and without dots, which would end the base name.
+    """Return base names for samples: keys without image endings and dots, which would end the base name.
 
     >>> member_names(["cats/1.jpg", "cats/1.png", "v1.2/a.b.png"])
     ['cats/1', 'cats/1-1', 'v1.2/a_b']
@@ -76,7 +76,7 @@ def _base_name(path: str, known: frozenset[str]) -> str:
 
 
 def _shards(dataset: Dataset, shard_samples: int) -> list[tuple[str, npt.NDArray[np.int64]]]:
-    """Tars and the positions of their samples: split by split, in the order of the selection."""
+    """Return tars with the positions of their samples, split by split, in the order of the selection."""
     import pyarrow.compute as pc
 
     shards = []

@@ -1,4 +1,4 @@
-"""Datasets on disk: what a build writes and a loader reads. The layout is `spec/dataset.md`."""
+"""Datasets on disk, as a build writes and a loader reads them. `spec/dataset.md` has the layout."""
 
 from penstock.index.fields import Field
 from penstock.records.check import Verification, verify

@@ -1,4 +1,4 @@
-"""Whether a dataset is what its manifest says: every file, every record, every pixel. Behind `penstock verify`."""
+"""Verification of a dataset against its manifest: every file, every record, every pixel. Used by `penstock verify`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Array = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What a check looked at and what it found."""
+    """Result of a verification: what was checked, and the problems."""
 
     path: Path
     num_samples: int
@@ -37,7 +37,7 @@ class Verification:
     num_decoded: int
     """Images that were decoded and whose pixels were compared; 0 in a quick check."""
     num_proven: int
-    """Of those, images whose pixels are known to be the source's."""
+    """Decoded images whose pixels were proven equal to the source's."""
     problems: tuple[Problem, ...]
 
 
@@ -49,14 +49,25 @@ def verify(
     max_pixels: int = DEFAULT_MAX_PIXELS,
     on_progress: OnProgress = no_progress,
 ) -> Verification:
-    """Check a dataset. A manifest or an index that cannot be read is raised; everything else is a `Problem`.
+    """Verify a dataset against its manifest, index and checksums.
 
-    In any case manifest and index are held against each other: ids, keys, counts of splits, formats and records, and
-    what is said of samples that were kept or skipped.
+    Always compares manifest and index: ids, keys, counts of splits, formats and records, and the samples that were kept
+    or skipped.
 
-    Quick: sizes and checksums of all files; a shard that fails is looked into, so that the record, the header or the
-    padding can be named. Otherwise every image is decoded too, and its pixels held against the hash of the source's. An
-    image of more than `max_pixels` is not decoded but named, whatever the index says of it.
+    Args:
+        path: Folder of the dataset.
+        quick: Only check sizes and checksums of all files. If a shard fails, its records are checked too, so that the
+            report names the record, the header or the padding. Otherwise every image is decoded, and its pixels are
+            compared with the hash of the source's.
+        threads: Number of threads; 0 means all usable cores.
+        max_pixels: Images with more pixels are reported and not decoded, whatever the index says.
+        on_progress: Function that is called with the progress.
+
+    Returns:
+        The problems that were found.
+
+    Raises:
+        DatasetError: If the manifest or the index cannot be read.
     """
     dataset = Dataset(path)
     checker = _Checker(dataset, _native.ThreadPool(threads), max_pixels, on_progress)
@@ -97,7 +108,7 @@ class _Checker:
         self.files = _native.SourceFiles([os.fsencode(path) for path in dataset.shard_paths()])
 
     def check_files(self) -> list[Problem]:
-        """Sizes, checksums and headers, and files that nobody listed."""
+        """Check sizes, checksums and headers, and report unlisted files."""
         manifest = self.dataset.manifest
         problems = []
         total = len(manifest.shards)
@@ -127,7 +138,7 @@ class _Checker:
         return own or ("" if checksum_text(crc) == entry.checksum else "it does not match its checksum")
 
     def check_extents(self, locations: dict[str, StoredColumns]) -> list[Problem]:
-        """That no two images overlap."""
+        """Check that no two images overlap."""
         shard, begin, end = _extents(locations)
         order = np.lexsort((begin, shard))
         shard, begin, end = shard[order], begin[order], end[order]
@@ -139,7 +150,7 @@ class _Checker:
         ]
 
     def ids_to_check(self, found: StoredColumns, damaged: set[str], *, quick: bool) -> Array:
-        """Samples in the order of their bytes; a quick check looks only into shards that failed."""
+        """Return samples in the order of their bytes; a quick check only takes shards that failed."""
         wanted = found.file >= 0
         if quick:
             failed = np.array([file in damaged for file in found.shard_files], bool)
@@ -148,7 +159,7 @@ class _Checker:
         return ids[np.lexsort((found.offset[ids], found.file[ids]))]
 
     def check_images(self, field: Field, found: StoredColumns, ids: Array, *, decode: bool) -> list[Problem]:
-        """Records against checksums, and pixels against hashes."""
+        """Compare records with checksums, and pixels with hashes."""
         if len(ids) == 0:
             return []
         hashes = [value or b"" for value in self.dataset.column(f"{field.name}.pixels").take(ids).to_pylist()]
@@ -179,7 +190,7 @@ class _Checker:
         ]
 
     def name_rest(self, problems: list[Problem], locations: dict[str, StoredColumns]) -> list[Problem]:
-        """Where a shard fails and none of its records does, the byte between them."""
+        """Find the wrong byte between records, if a shard fails and none of its records does."""
         named = []
         for problem in problems:
             others = [other for other in problems if other.file == problem.file and other is not problem]
@@ -211,7 +222,7 @@ class _Checker:
 
 
 def _pieces(found: StoredColumns, ids: Array) -> tuple[Array, Array]:
-    """How many pieces each of these images has, and where they are."""
+    """Return the number of pieces of each of these images, and their places."""
     if found.segments is None:
         return np.zeros(len(ids), np.int64), np.empty(0, np.int64)
     pieces = [found.segments.pieces(sample) for sample in ids.tolist()]
@@ -219,7 +230,7 @@ def _pieces(found: StoredColumns, ids: Array) -> tuple[Array, Array]:
 
 
 def _extents(locations: dict[str, StoredColumns]) -> tuple[Array, Array, Array]:
-    """Shard, first byte and end of every piece of every image."""
+    """Return shard, first byte and end of every piece of every image."""
     shards, begins, ends = [], [], []
     for found in locations.values():
         whole = found.file >= 0

@@ -1,7 +1,7 @@
-"""Whether manifest and index of a dataset agree with each other and with themselves: a part of `penstock verify`.
+"""Consistency of manifest and index of a dataset, as a part of `penstock verify`.
 
-Nothing here reads a shard. Numbers that would lead a reader astray are refused when the index is opened (`index.py`);
-what is checked here is told wrongly, but not dangerous: ids, keys, counts, where an image came from.
+This module reads no shard. Values that could mislead a reader are refused when the index is opened (`index.py`). The
+values checked here may be wrong, but not dangerous: ids, keys, counts, and the origin of an image.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SHARE_ERROR = 1e-9
 
 
 def contradictions(dataset: Dataset, locations: Mapping[str, StoredColumns]) -> list[Problem]:
-    """Everything that manifest and index tell differently."""
+    """List all contradictions between manifest and index."""
     manifest = dataset.manifest
     keys = dataset.column("key")
     return [
@@ -66,7 +66,7 @@ def _of_rows(dataset: Dataset, keys: pa.Array) -> Iterator[Problem]:
 
 
 def _first_unsorted(keys: pa.Array) -> int | None:
-    """The first row whose key is not below that of the next, in the order of their bytes."""
+    """Return the first row whose key is not below the next one, in the order of their bytes."""
     import pyarrow.compute as pc
 
     is_below = pc.less(keys.slice(0, len(keys) - 1), keys.slice(1)).to_numpy(zero_copy_only=False)
@@ -152,7 +152,7 @@ def _of_skipped(manifest: Manifest, keys: pa.Array) -> Iterator[Problem]:
 
 
 def _of_origins(dataset: Dataset, field: Field, found: StoredColumns) -> Iterator[Problem]:
-    """Bytes that were kept need no hash of the source's pixels and have their metadata inside."""
+    """Check that kept bytes have no hash of the source's pixels and no separate metadata."""
     kept = _flags(dataset.column(f"{field.name}.kept"))
     hashed = dataset.column(f"{field.name}.pixels").is_valid().to_numpy(zero_copy_only=False)
     for wrong, what in (

@@ -1,4 +1,4 @@
-"""A dataset, opened: `penstock.open`."""
+"""Opened dataset, as `penstock.open` returns it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ UNFINISHED = ".build"
 
 
 def open_dataset(path: str | os.PathLike[str]) -> Dataset:
-    """Open a dataset that `penstock build` wrote. Reads the manifest and the index, runs no code, writes nothing.
+    """Open a dataset that `penstock build` wrote. Reads manifest and index, runs no code and writes nothing.
 
     >>> import tempfile, penstock
     >>> from penstock.build import build
@@ -67,12 +67,12 @@ class Dataset(SampleIndex):
 
     @property
     def manifest(self) -> Manifest:
-        """The manifest; it describes all samples, whatever is selected."""
+        """Manifest of the dataset; it describes all samples, whatever is selected."""
         return self._opened.manifest
 
     @property
     def num_samples(self) -> int:
-        """The number of all samples."""
+        """Number of all samples."""
         return self.manifest.num_samples
 
     @property
@@ -87,7 +87,7 @@ class Dataset(SampleIndex):
 
     @property
     def splits(self) -> tuple[str, ...]:
-        """Names for `split`."""
+        """Names of the splits, for `split`."""
         return tuple(self.manifest.splits)
 
     @property
@@ -97,24 +97,24 @@ class Dataset(SampleIndex):
 
     @cached_property
     def files(self) -> FileNames:
-        """The shards: paths of files, or names in the store."""
+        """Names of the shards."""
         names = [shard.file for shard in self.manifest.shards]
         return FileNames.of(names, root=self.path if self._store is None or self.path.parts else "")
 
     @property
     def fingerprint(self) -> str:
-        """Equal for datasets with equal samples in equal records; part of a loader's state."""
+        """Fingerprint that is equal for datasets with equal samples in equal records; part of a loader's state."""
         return f"{self.manifest.identity}-{self.manifest.index.checksum.removeprefix('crc32c:')}"
 
     @property
     def columns(self) -> pa.Table:
-        """The index of the selected samples, as an Arrow table. For one column use `column`."""
+        """Index of the selected samples as an Arrow table. For one column, use `column`."""
         table = self._opened.index.table()
         return table if self._ids is None else table.take(self._ids)
 
     @cached_property
     def sizes(self) -> npt.NDArray[np.int64]:
-        """Encoded bytes of each sample as it is read: its record, or its images where those lie in pieces."""
+        """Encoded bytes of each sample as it is read: its record, or its images if they are in pieces."""
         return record_sizes([self.locations(field.name) for field in self.image_fields if field.role in LOADED_ROLES])
 
     def locations(self, field: str = "image") -> StoredColumns:
@@ -260,7 +260,7 @@ def record_sizes(locations: Sequence[StoredColumns]) -> npt.NDArray[np.int64]:
 
 
 def _pieces(found: StoredColumns, sample_id: int, fidelity: int | None) -> list[tuple[int, int, int]]:
-    """Offset, length and checksum of the pieces that a fidelity takes."""
+    """Return offset, length and checksum of the pieces that a fidelity needs."""
     segments = found.segments
     if segments is None or segments.begin[sample_id] == segments.begin[sample_id + 1]:
         return [(int(found.offset[sample_id]), int(found.length[sample_id]), int(found.checksum[sample_id]))]

@@ -1,4 +1,4 @@
-"""Fidelity: how many scans of a progressive image are read, and how many of its stored pieces that takes."""
+"""Fidelity: the number of scans that are read of a progressive image, and the stored pieces that hold them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from penstock.errors import ArgumentError
 
 
 def stored_scans(format: str) -> tuple[int, ...]:
-    """The scans that a prefix of each length has, ascending: one number a piece; () for formats without fidelity.
+    """Return the scans in a prefix of each length, ascending, one number per piece; () without fidelity.
 
     >>> stored_scans("pjpeg"), stored_scans("jpeg")
     ((1, 2, 5, 10), ())
@@ -22,7 +22,7 @@ def stored_scans(format: str) -> tuple[int, ...]:
 
 
 def pieces_for(scans: tuple[int, ...], fidelity: int | None) -> int:
-    """How many pieces hold `fidelity` scans, rounded up to the next that is stored; all of them for None.
+    """Return the number of pieces that hold `fidelity` scans, rounded up to the next stored group; all for None.
 
     >>> [pieces_for((1, 2, 5, 10), fidelity) for fidelity in (1, 2, 3, 5, 6, 40, None)]
     [1, 2, 3, 3, 4, 4, 4]
@@ -33,7 +33,7 @@ def pieces_for(scans: tuple[int, ...], fidelity: int | None) -> int:
 
 
 def check_fidelity(fidelity: int | None, where: str = "fidelity") -> int | None:
-    """A number of scans from 1 on; None is everything."""
+    """Check a fidelity: a number of scans of at least 1, or None for all."""
     if fidelity is None or (isinstance(fidelity, int) and not isinstance(fidelity, bool) and fidelity >= 1):
         return fidelity
     raise ArgumentError(

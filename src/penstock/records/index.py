@@ -1,4 +1,4 @@
-"""The index of a dataset, as plain arrays: no Python object per sample. Layout: spec/dataset.md, "index.parquet"."""
+"""Index of a dataset as plain arrays, without a Python object per sample. Layout: spec/dataset.md, "index.parquet"."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NUMBERS = {
     "checksum": np.uint32,
     "metadata_length": np.int32,
 }
-"""Columns of an image field that become arrays as they are; 0 where the field is absent."""
+"""Columns of an image field that become arrays directly; 0 if the field is absent."""
 
 COLUMNS = ("format", "shard", *NUMBERS, "kept", "pixels", "segments")
 """All columns of an image field F, each named F.column."""
@@ -38,26 +38,26 @@ SIMPLE_TYPES = {
     *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
     *("float", "double", "bool", "string"),
 }
-"""Types of columns that an index holds as the manifest names them; of others, Parquet may change details."""
+"""Column types that must match the manifest exactly. For other types, Parquet may change details."""
 
 NEVER_NULL = ("id", "key")
 
 LIMITS = {"width": (1, 2**31 - 1), "height": (1, 2**31 - 1), "channels": (1, 4), "orientation": (1, 8)}
 MOST_PIXELS = 2**40
-"""Of one image: sizes in bytes then fit 64 bits."""
+"""Pixel limit of one image, so that sizes in bytes fit in 64 bits."""
 
 MOST_UNPACKED, LEAST_UNPACKED = 1000, 1 << 26
-"""How many times larger than its file an index may be in memory, and what it may be in any case."""
+"""Largest ratio of an index in memory to its file, and a size in bytes that is always allowed."""
 
 HEADER_BYTES = 64
-"""Of a shard: no record begins before."""
+"""Size of a shard's header; no record begins before its end."""
 
 
 class Index:
-    """An opened index. Columns are decoded when they are first asked for."""
+    """Opened index. Columns are decoded at their first use."""
 
     def __init__(self, data: bytes, manifest: Manifest, where: str) -> None:
-        """`data` is the file; its checksum must be the manifest's."""
+        """Open an index from the bytes of its file, whose checksum must be the manifest's."""
         entry = manifest.index
         if len(data) != entry.bytes:
             _refuse(f"the index has {len(data)} bytes, the manifest says {entry.bytes}", where)
@@ -71,7 +71,7 @@ class Index:
         self._check_size(plain)
 
     def _check_size(self, file: pa.parquet.ParquetFile) -> None:
-        """That the rows are as many as there should be, and no small file claims a huge table."""
+        """Check that the number of rows is right, and that a small file does not claim a huge table."""
         num_rows, groups = file.metadata.num_rows, range(file.metadata.num_row_groups)
         if num_rows != self._manifest.num_samples:
             _refuse(f"the index has {num_rows} rows, the manifest says {self._manifest.num_samples}", self._where)
@@ -85,7 +85,7 @@ class Index:
         return self._file.schema_arrow
 
     def table(self, columns: Sequence[str] | None = None) -> pa.Table:
-        """Columns as Arrow; strings but `key` as dictionaries."""
+        """Return columns as Arrow; strings except `key` become dictionaries."""
         import pyarrow as pa
 
         try:
@@ -96,14 +96,14 @@ class Index:
         return table
 
     def column(self, name: str) -> pa.Array:
-        """One column as one Arrow array."""
+        """Return one column as one Arrow array."""
         found = one_chunk(self.table([name]).column(0))
         if name in NEVER_NULL and found.null_count:
             _refuse(f"column '{name}' has rows without a value", self._where)
         return found
 
     def locations(self, field: Field) -> StoredColumns:
-        """Where the images of a field are; every value checked against the shards."""
+        """Return the places of the images of a field, with every value checked against the shards."""
         wanted = [f"{field.name}.{name}" for name in ("format", "shard", *NUMBERS, "segments", "segment_checksums")]
         if wanted[-1] not in self.schema.names:
             wanted.pop()
@@ -136,10 +136,10 @@ class Index:
         try:
             return pq.ParquetFile(pa.BufferReader(self._data), read_dictionary=dictionaries)
         except (pa.ArrowException, OSError) as error:
-            _refuse(f"the index is no Parquet file: {error}", self._where)
+            _refuse(f"the index is not a Parquet file: {error}", self._where)
 
     def _codes(self, column: pa.Array, names: tuple[str, ...], name: str) -> npt.NDArray[np.int32]:
-        """A dictionary column as indices into `names`; -1 for null."""
+        """Convert a dictionary column to indices into `names`; -1 for null."""
         positions = {text: number for number, text in enumerate(names)}
         try:
             table = [positions[text] for text in column.dictionary.to_pylist()]
@@ -150,7 +150,7 @@ class Index:
         return found
 
     def _segments(self, column: pa.Array, checksums: pa.Array | None, field: Field) -> Segments | None:
-        """The pieces of all images; None if every image is in one."""
+        """Return the pieces of all images; None if every image is in one piece."""
         if column.null_count == len(column):
             return None
         import pyarrow.compute as pc
@@ -165,7 +165,7 @@ class Index:
         return Segments(begin // 2, flat[0::2], flat[1::2], numbers_of(checksums.flatten(), np.uint32))
 
     def _check_pieces(self, found: StoredColumns, segments: Segments) -> npt.NDArray[np.bool_]:
-        """Images whose pieces do not lie inside their shard, or do not add up."""
+        """Return the images whose pieces do not lie inside their shard, or do not add up."""
         image = segments.image
         limits = np.append(found.shard_bytes, 0)[found.file][image]
         outside = (segments.offset < HEADER_BYTES) | (segments.offset > limits) | (segments.length < 0)
@@ -188,7 +188,7 @@ class Index:
         return wrong
 
     def _check(self, found: StoredColumns, field: Field) -> None:
-        """That all bytes lie inside their shards, behind the header."""
+        """Check that all bytes lie inside their shards, behind the header."""
         present = found.file >= 0
         if not np.array_equal(present, found.format >= 0):
             self._refuse_row(field, present != (found.format >= 0), "has a shard without a format, or the reverse")
@@ -225,7 +225,7 @@ class Index:
 
 
 def one_chunk(column: pa.ChunkedArray) -> pa.Array:
-    """A column in one piece, so that its buffers are arrays."""
+    """Join a column into one piece, so that its buffers are arrays."""
     import pyarrow as pa
 
     if column.num_chunks == 1:
@@ -236,7 +236,7 @@ def one_chunk(column: pa.ChunkedArray) -> pa.Array:
 
 
 def numbers_of(column: pa.Array, dtype: npt.DTypeLike, absent: int = 0) -> npt.NDArray[Any]:
-    """An Arrow column of numbers as a NumPy array, `absent` in place of null."""
+    """Convert an Arrow column of numbers to a NumPy array, with `absent` for null."""
     if column.null_count:
         column = column.fill_null(absent)
     found: npt.NDArray[Any] = column.to_numpy(zero_copy_only=False).astype(dtype, copy=False)
@@ -244,7 +244,7 @@ def numbers_of(column: pa.Array, dtype: npt.DTypeLike, absent: int = 0) -> npt.N
 
 
 def check_schema(schema: pa.Schema, manifest: Manifest, where: str) -> None:
-    """Refuse an index without a column that it needs, with one twice, or with one of another type."""
+    """Refuse an index in which a column is missing, repeated, or of another type."""
     import pyarrow as pa
 
     names = schema.names

@@ -1,4 +1,4 @@
-"""The manifest of a dataset: read, checked, written. Layout: spec/dataset.md, "manifest.json"."""
+"""Manifest of a dataset: reads, checks and writes it. Layout: spec/dataset.md, "manifest.json"."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ _LANES = (960, 480, 240, 120, 48, 24, 8, 4, 2, 1)
 
 @dataclass(frozen=True, slots=True)
 class FormatCount:
-    """How much of a dataset is in one format of `image`."""
+    """Number of samples and bytes in one format of `image`."""
 
     share: float
     samples: int
     bytes: int
-    """Of the field `image`, metadata and padding not counted."""
+    """Bytes of the field `image`, without metadata and padding."""
     kept: int
     transcoded: int
     encoded: int
@@ -41,7 +41,7 @@ class FormatCount:
 
 @dataclass(frozen=True, slots=True)
 class FileEntry:
-    """A file of the dataset."""
+    """File of the dataset."""
 
     file: str
     bytes: int
@@ -50,7 +50,7 @@ class FileEntry:
 
 @dataclass(frozen=True, slots=True)
 class ShardEntry(FileEntry):
-    """A shard."""
+    """Shard of the dataset."""
 
     format: str
     records: int
@@ -58,7 +58,7 @@ class ShardEntry(FileEntry):
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A sample of the source that the dataset does not have."""
+    """Sample of the source that the dataset does not contain."""
 
     key: str
     reason: str
@@ -66,7 +66,7 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What a dataset holds."""
+    """Contents of a dataset."""
 
     identity: str
     num_samples: int
@@ -82,7 +82,7 @@ class Manifest:
     skipped: tuple[Skipped, ...] = ()
 
     def field(self, name: str) -> Field:
-        """The field of that name."""
+        """Return the field with this name."""
         for candidate in self.fields:
             if candidate.name == name:
                 return candidate
@@ -95,7 +95,7 @@ class Manifest:
 
 
 def checksum_text(crc: int) -> str:
-    """A checksum as it stands in a manifest.
+    """Format a checksum as it is written in a manifest.
 
     >>> checksum_text(0xE3069283)
     'crc32c:e3069283'
@@ -104,7 +104,7 @@ def checksum_text(crc: int) -> str:
 
 
 def lanes_for(num_samples: int) -> int:
-    """How many lanes the order of a dataset of this size has.
+    """Return the number of lanes for a dataset of this size.
 
     >>> lanes_for(1_000_000), lanes_for(300), lanes_for(3)
     (960, 4, 1)
@@ -113,7 +113,7 @@ def lanes_for(num_samples: int) -> int:
 
 
 def write_manifest(manifest: Manifest) -> bytes:
-    """The bytes of `manifest.json`."""
+    """Serialize a manifest to the bytes of `manifest.json`."""
     members = {
         "kind": KIND,
         "version": VERSION,
@@ -136,7 +136,7 @@ def write_manifest(manifest: Manifest) -> bytes:
 
 
 def read_manifest(data: bytes, where: str) -> Manifest:
-    """Parse and check; `where` names the file in errors."""
+    """Parse and check a manifest; `where` names the file in errors."""
     _check_tail(data, where)
     document = read_document(data, kind=KIND, version=VERSION, where=where, error=DatasetError)
     manifest = Manifest(

@@ -1,4 +1,4 @@
-"""What a check of a dataset finds."""
+"""Problem that a verification of a dataset found."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something that is not as the manifest or the index says."""
+    """Difference between the data and its manifest or index."""
 
     file: str
     what: str
     key: str | None = None
-    """Of the sample, if it is one that is damaged."""
+    """Key of the damaged sample, if it is one."""
     byte: int | None = None
-    """Where in the file, if that is known."""
+    """Offset in the file, if known."""
 
     def __str__(self) -> str:
         where = self.file if self.byte is None else f"{self.file}, byte {self.byte}"

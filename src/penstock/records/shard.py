@@ -1,4 +1,4 @@
-"""The header of a shard, and what may stand between its records. Layout: spec/dataset.md, "Shard"."""
+"""Header and padding of a shard. Layout: spec/dataset.md, "Shard"."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PADDING = 4096
 
 
 def header_problem(data: bytes, identity: str, number: int) -> str:
-    """What is wrong with the first bytes of a shard; "" if nothing is."""
+    """Return what is wrong with the first bytes of a shard; "" if they are correct."""
     if len(data) < HEADER.size:
         return f"it has {len(data)} bytes, less than a header"
     magic, version, kind, alignment, owner, own_number, zero, crc = HEADER.unpack_from(data)
@@ -34,7 +34,7 @@ def header_problem(data: bytes, identity: str, number: int) -> str:
 
 
 def number_of(file: str) -> int:
-    """The number in a shard's name.
+    """Return the number in the name of a shard.
 
     >>> number_of("shards/weir-fast-00012.shard")
     12
@@ -44,7 +44,7 @@ def number_of(file: str) -> int:
 
 
 def first_in_padding(data: bytes, offsets: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]) -> int | None:
-    """The first byte that is not zero and belongs to no record; None if there is none. `offsets` are ascending."""
+    """Return the first byte that is not zero and belongs to no record, or None. `offsets` are ascending."""
     ends = np.concatenate([[HEADER.size], offsets + lengths])
     begins = np.append(offsets, len(data))
     content = np.frombuffer(data, np.uint8)

@@ -1,4 +1,4 @@
-"""Where samples can come from: one small file each, behind the contract of `penstock.sources.source`."""
+"""Sources of samples: one small file each, behind the contract of `penstock.sources.source`."""
 
 from penstock.sources.kinds import LOOKED_FOR, SOURCES, open_source, recognise
 from penstock.sources.opening import index_of, open_index

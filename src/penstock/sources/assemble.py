@@ -1,4 +1,4 @@
-"""The last step of a source that read columns: which is the label, which the split, and which names may stay."""
+"""Last step of a source that reads columns: finds label and split, and renames reserved columns."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RESERVED = ("id", "key", "split")
 
 @dataclass(frozen=True, slots=True)
 class Assembled:
-    """Columns as `Samples` and `Layout` want them."""
+    """Columns, labels, splits and classes of a listing."""
 
     columns: dict[str, pa.Array]
     splits: pa.Array | None
@@ -37,8 +37,8 @@ def assemble(
 ) -> Assembled:
     """Take the split from the columns if it is not known otherwise, and number labels that are text.
 
-    The class table is `classes` if given, else the sorted names that occur, as a folder's. A column with a name that
-    the index needs for itself is called source_…; what is no letter, digit, _ or - becomes `_`.
+    The class table is `classes` if given, else the sorted names that occur, as for a folder. A column with a name that
+    the index reserves is renamed to source_…; characters other than letters, digits, _ and - become `_`.
     """
     import pyarrow as pa
 
@@ -62,7 +62,7 @@ def assemble(
 
 
 def read_classes(folder: Path) -> tuple[str, ...] | None:
-    """The class table that stands beside a manifest or tars, a name a line; None if there is none."""
+    """Read the class table next to a manifest or tars, one name per line; None if it does not exist."""
     table = folder / CLASSES
     if not table.is_file():
         return None
@@ -73,7 +73,7 @@ def read_classes(folder: Path) -> tuple[str, ...] | None:
 
 
 def number_labels(labels: pa.Array, classes: tuple[str, ...] | None, *, where: str) -> tuple[pa.Array, tuple[str, ...]]:
-    """Text to indices into a class table.
+    """Convert text labels to indices into a class table.
 
     >>> import pyarrow
     >>> numbers, classes = number_labels(pyarrow.array(["dog", "cat", None]), None, where="test")
@@ -97,7 +97,7 @@ def number_labels(labels: pa.Array, classes: tuple[str, ...] | None, *, where: s
 
 
 def _check_range(labels: pa.Array, num_classes: int, where: str) -> None:
-    """Whether numbers count names of the class table."""
+    """Check that numeric labels lie within the class table."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -3,8 +3,8 @@
 leftImg8bit/train/aachen/aachen_000000_000019_leftImg8bit.png
 gtFine/train/aachen/aachen_000000_000019_gtFine_labelIds.png     …_instanceIds.png  …_color.png
 
-The split and the city are the folders; a mask's field is named after its kind: `labelIds` is `mask`, the others
-`instance` and `color`. The finer annotation is taken where both are there: gtFine before gtCoarse.
+The split and the city are folder names. The field of a mask is named after its kind: `labelIds` is `mask`, the others
+are `instance` and `color`. gtFine is used before gtCoarse if both exist.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ ROLES = {"image": Role.IMAGE, "mask": Role.MASK, "instance": Role.MASK, "color":
 
 
 class Cityscapes(FilesOnly):
-    """The folder that holds `leftImg8bit` and, unless only photographs are wanted, `gtFine` or `gtCoarse`."""
+    """Folder with `leftImg8bit` and, unless only photographs are wanted, `gtFine` or `gtCoarse`."""
 
     kind = "cityscapes"
 
@@ -40,7 +40,7 @@ class Cityscapes(FilesOnly):
 
     @classmethod
     def detects(cls, probe: Probe) -> bool:
-        """Whether there are photographs of Cityscapes' name."""
+        """Return whether the folder has the photographs of Cityscapes."""
         return probe.is_folder and probe.named(PHOTOGRAPHS)
 
     def listing(self) -> Listing:
@@ -65,7 +65,7 @@ class Cityscapes(FilesOnly):
         )
 
     def state(self) -> bytes:
-        """Sizes and times of all files."""
+        """Return sizes and times of all files."""
         if self._facts is None:
             self.listing()
         assert self._facts is not None
@@ -73,7 +73,7 @@ class Cityscapes(FilesOnly):
 
 
 def _photographs(folder: Path) -> tuple[list[str], list[str]]:
-    """SPLIT/CITY/NAME of every photograph, sorted, and the other files."""
+    """Return SPLIT/CITY/NAME of every photograph, sorted, and the other files."""
     ending = f"_{PHOTOGRAPHS}.png"
     files = list_tree(folder).files
     stems = [name.removesuffix(ending) for name in files if name.endswith(ending)]
@@ -89,7 +89,7 @@ def _photographs(folder: Path) -> tuple[list[str], list[str]]:
 
 
 def _masks(root: Path, photographs: list[str]) -> tuple[dict[str, list[str]], Counter[str]]:
-    """For each field the mask of every photograph, "" where there is none; and what was left out."""
+    """Return the mask of every photograph for each field, "" if it has none, and what was left out."""
     row = {stem: number for number, stem in enumerate(photographs)}
     masks: dict[str, list[str]] = {}
     left_out: Counter[str] = Counter()
@@ -107,7 +107,7 @@ def _masks(root: Path, photographs: list[str]) -> tuple[dict[str, list[str]], Co
 
 
 def _places(files: dict[str, list[str]], sizes: npt.NDArray[np.int64]) -> dict[str, ImageColumns]:
-    """Where each field's files stand in the list of all files that there are."""
+    """Return the positions of each field's files in the list of all files."""
     places: dict[str, ImageColumns] = {}
     begin = 0
     for field, names in files.items():

@@ -1,4 +1,4 @@
-"""Values met one sample at a time, put together to typed Arrow columns. Holds one chunk of Python objects at a time."""
+"""Typed Arrow columns from values of one sample at a time. Holds one chunk of Python objects at a time."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ CELLS_PER_VALUE = 16
 MAX_DEPTH = 8  # of lists in lists; what is deeper is kept as its JSON text
 
 Kind: TypeAlias = "str | tuple[Kind]"
-""""null", "bool", "int", "float", "str", or the kind of a list's elements in a tuple."""
+"""Kind of a value: "null", "bool", "int", "float", "str", or a tuple with the kind of a list's elements."""
 
 _SCALARS: dict[type, Kind] = {type(None): "null", bool: "bool", int: "int", float: "float", str: "str"}
 
 
 class ColumnBuilder:
-    """Columns that grow by rows. `where` says where a row came from, for errors.
+    """Columns that grow by rows. `where` returns the place of a row, for errors.
 
-    Integers and floats mix to floats; an absent value is null; an object is kept as its JSON text; any other mixture is
+    Integers and floats mix to floats, a missing value is null, and an object is kept as JSON text. Any other mixture is
     an error, because a column has one type.
 
     >>> builder = ColumnBuilder(lambda row: f"line {row + 1}")
@@ -43,7 +43,7 @@ class ColumnBuilder:
         self._num_values = 0
 
     def add(self, row: Mapping[str, object]) -> None:
-        """One more row."""
+        """Add one row."""
         number = self._num_rows
         for name, value in row.items():
             column = self._columns.get(name)
@@ -58,12 +58,12 @@ class ColumnBuilder:
             self._flush()
 
     def finish(self) -> dict[str, pa.Array]:
-        """All columns, in the order in which they were first met."""
+        """Return all columns, in the order in which they first occurred."""
         self._flush()
         return {name: column.finish() for name, column in self._columns.items()}
 
     def _refuse_sparse(self, row: int) -> None:
-        """A key that changes with the row is a mistake, or an attack: a column of nulls for each would fill memory."""
+        """Refuse keys that change with the row: columns of nulls for each would fill memory."""
         raise SourceError(
             f"{self._num_rows:,} rows name {len(self._columns):,} different columns, few of them in each row",
             where=self._where(row),
@@ -137,14 +137,14 @@ class _Column:
 
 
 def _leaf(kind: Kind) -> str:
-    """What a kind, or a list of lists of it, holds in the end."""
+    """Return the innermost kind of a kind or of nested lists."""
     while isinstance(kind, tuple):
         kind = kind[0]
     return kind
 
 
 def _as_floats(value: object) -> object:
-    """Integers among floats, rounded as JSON's readers do: Arrow refuses those beyond 2**53."""
+    """Convert integers among floats, rounded as in JSON readers, because Arrow refuses those beyond 2**53."""
     if isinstance(value, list):
         return [_as_floats(item) for item in value]
     return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
@@ -163,7 +163,7 @@ def _kind_of(value: object, depth: int = 0) -> Kind:
 
 
 def _join(first: Kind, second: Kind) -> Kind | None:
-    """The kind that holds both, or None.
+    """Return the kind that holds both, or None.
 
     >>> _join("int", "float"), _join(("null",), ("int",)), _join("int", "str")
     ('float', ('int',), None)
@@ -188,7 +188,7 @@ def _arrow_type(kind: Kind) -> pa.DataType:
 
 
 def _settled(kind: Kind, if_unknown: Kind = "str") -> Kind:
-    """A kind without "null" in it, for a column that never had a value: text, or lists of numbers."""
+    """Return a kind without "null", for a column that never had a value: text, or lists of numbers."""
     if isinstance(kind, tuple):
         return (_settled(kind[0], "float"),)
     return if_unknown if kind == "null" else kind

@@ -1,8 +1,8 @@
-"""A dataset as the source of another: from one mix to the next, without the files it was once built from.
+"""Dataset as the source of another one: from one mix to the next, without the files it was built from.
 
-Bytes are read from the shards where they stand, and checked against the checksums of the index. If the source's own
-bytes were stored (`--keep-source`), they are what `image` is; else a lossy image is what it was made to, and stays so.
-An image whose metadata stands beside it is handed out with the metadata put back into a file.
+Bytes are read from the shards in place, and checked against the checksums of the index. If the source's own bytes were
+stored (`--keep-source`), they become `image`; otherwise a lossy image keeps its loss. An image with separate metadata
+is passed on with the metadata put back into its file.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from penstock.sources.probe import Probe
 
 SOURCE_ROLE = "source"
 WITH_METADATA = ("jpeg", "png", "webp", "weir")
-"""Codecs whose files can hold metadata; others are handed out as PNG."""
+"""Codecs whose files can hold metadata; others are passed on as PNG."""
 
 
 class DatasetSource:
-    """What `penstock build` wrote."""
+    """Source that reads a dataset of `penstock build`."""
 
     kind = "dataset"
 
@@ -37,11 +37,11 @@ class DatasetSource:
 
     @classmethod
     def detects(cls, probe: Probe) -> bool:
-        """Whether there are a manifest and an index."""
+        """Return whether the folder has a manifest and an index."""
         return probe.named(FILE_NAME, INDEX_NAME)
 
     def listing(self) -> Listing:
-        """Read the index."""
+        """List the samples from the index."""
         dataset = self._open()
         fields = {field.name: field for field in dataset.manifest.image_fields if field.role != SOURCE_ROLE}
         columns = [field.name for field in dataset.fields if not field.is_image]
@@ -56,7 +56,7 @@ class DatasetSource:
         )
 
     def read(self, field: str, rows: npt.NDArray[np.int64]) -> Iterable[bytes]:
-        """Images that lie in pieces, or whose metadata stands beside them: as one file each."""
+        """Yield images in pieces, and images with separate metadata, as one file each."""
         dataset = self._open()
         stored = self._stored(field).name
         places = dataset.locations(stored)
@@ -73,7 +73,7 @@ class DatasetSource:
             yield data
 
     def state(self) -> bytes:
-        """The dataset's own fingerprint: what changed otherwise does not match its checksum."""
+        """Return the dataset's fingerprint; checksums detect all other changes."""
         return self._open().fingerprint.encode()
 
     def _open(self) -> Dataset:
@@ -82,7 +82,7 @@ class DatasetSource:
         return self._dataset
 
     def _stored(self, name: str) -> Field:
-        """The field that holds an image's bytes: for `image` those of the source, if they were kept."""
+        """Return the field with an image's bytes: for `image`, those of the source if they were kept."""
         fields = self._open().manifest.image_fields
         kept = next((field for field in fields if field.role == SOURCE_ROLE and name == "image"), None)
         return kept or next(field for field in fields if field.name == name)
@@ -96,7 +96,7 @@ class DatasetSource:
 
 
 def _plain(dataset: Dataset, name: str) -> object:
-    """A column of the index as a source gives it: strings without their dictionary."""
+    """Convert a column of the index to plain strings without a dictionary."""
     import pyarrow as pa
 
     column = dataset.column(name)

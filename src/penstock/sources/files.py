@@ -1,4 +1,4 @@
-"""Facts about the files of a source: how large, and when they last changed."""
+"""Facts about the files of a source: their sizes, and when they last changed."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from penstock.storage.refusal import refused
 
 @dataclass(frozen=True, slots=True)
 class FileFacts:
-    """Of some files, in their order."""
+    """Sizes and times of some files, in their order."""
 
     sizes: npt.NDArray[np.int64]
     times: npt.NDArray[np.int64]
-    """When each last changed, in nanoseconds."""
+    """Times of the last changes, in nanoseconds."""
 
     def state(self) -> bytes:
-        """What differs once one of the files has changed."""
+        """Return bytes that differ once one of the files has changed."""
         return self.sizes.tobytes() + self.times.tobytes()
 
 
 def facts_of(paths: Iterable[str | bytes], where: Callable[[int], str] | None = None) -> FileFacts:
-    """Look at files. One that is missing or no regular file is told; `where` says who named it."""
+    """Read sizes and times of files. A missing file is an error; `where` says which row named it."""
     sizes: list[int] = []
     times: list[int] = []
     for index, path in enumerate(paths):
@@ -61,7 +61,7 @@ def facts_of(paths: Iterable[str | bytes], where: Callable[[int], str] | None = 
 
 
 def by_ending(names: Iterable[str]) -> Counter[str]:
-    """Files that a source leaves out, counted by their endings.
+    """Count files that a source leaves out by their endings.
 
     >>> dict(by_ending(["a/1.json", "2.JSON", "README"]))
     {'.json': 2, 'without an ending': 1}
@@ -70,7 +70,7 @@ def by_ending(names: Iterable[str]) -> Counter[str]:
 
 
 def files_beside(root: Path, taken: Collection[str]) -> Counter[str]:
-    """Files of a folder by ending, without those in (or named as) the entries that a source takes."""
+    """Count files of a folder by ending, without the entries that a source uses."""
     try:
         others = [entry for entry in root.iterdir() if entry.name not in taken and not entry.name.startswith(".")]
     except OSError as error:

@@ -1,4 +1,4 @@
-"""The index of a plain image folder. The listing is kept in the user's cache directory, never beside the images."""
+"""Index of a plain image folder. The listing is cached in the user's cache directory, never next to the images."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def open_folder(
 
 
 class FolderIndex(ListedIndex):
-    """Images of a folder by the order of their paths. Arrow columns are made when they are first asked for."""
+    """Images of a folder in the order of their paths. Arrow columns are made at their first use."""
 
     def __init__(self, place: Path, arrays: Arrays) -> None:
         self.place = str(place)
@@ -80,7 +80,7 @@ class FolderIndex(ListedIndex):
 
     @property
     def column_fields(self) -> list[Field]:
-        """The label, if there are classes."""
+        """Field of the label, if there are classes."""
         return [Field("label", "label", type="int32", classes=self._classes)] if self._classes else []
 
     @property
@@ -90,17 +90,17 @@ class FolderIndex(ListedIndex):
 
     @property
     def split_numbers(self) -> npt.NDArray[np.int16]:
-        """The split of each sample; -1 for samples in none."""
+        """Split number of each sample; -1 for samples without a split."""
         return self._arrays["splits"].astype(np.int16)
 
     @property
     def labels(self) -> npt.NDArray[np.int64] | None:
-        """The label of each sample, -1 for images that are in no class folder; None without classes."""
+        """Label of each sample, -1 for images outside class folders; None without classes."""
         return self._arrays["labels"].astype(np.int64) if self._classes else None
 
     @cached_property
     def fingerprint(self) -> str:
-        """A digest of the names."""
+        """Digest of the names."""
         return _fingerprint(self._arrays)
 
     @cached_property
@@ -154,7 +154,7 @@ def _numbered(splits: list[str | None]) -> tuple[npt.NDArray[np.int16], list[str
 
 
 def _fingerprint(arrays: Arrays) -> str:
-    """Of the keys: the order of a folder is the order of its names."""
+    """Compute a digest of the keys, because the order of a folder is the order of its names."""
     digest = blake2b(digest_size=12)
     digest.update(np.ascontiguousarray(arrays["names"]).data)
     digest.update(np.ascontiguousarray(arrays["name_ends"]).data)
@@ -162,7 +162,7 @@ def _fingerprint(arrays: Arrays) -> str:
 
 
 def _is_current(place: Path, arrays: Arrays) -> bool:
-    """Whether no folder was changed since: a file that comes, goes or is renamed changes its folder's time."""
+    """Return whether no folder has changed: adding, removing or renaming a file changes its folder's time."""
     text = arrays["folders"].tobytes()
     ends = [0, *arrays["folder_ends"].tolist()]
     root = as_folder(place)
@@ -182,7 +182,7 @@ def _kept_path(place: Path) -> Path:
 
 
 def _read_kept(path: Path) -> Arrays | None:
-    """None if there is none, or none that can be used: it is only a shortcut."""
+    """Read a cached listing; None if it does not exist or is unusable."""
     from zipfile import BadZipFile  # which `import penstock` can do without
 
     try:
@@ -194,7 +194,7 @@ def _read_kept(path: Path) -> Arrays | None:
 
 
 def _is_sound(arrays: Arrays) -> bool:
-    """Whether a listing that was kept is one: native code reads names by these numbers, and opens what they name."""
+    """Check a cached listing, because native code reads names by these numbers and opens the files."""
     count = len(arrays["sizes"])
     kinds = {"names": "u", "name_ends": "u", "sizes": "i", "labels": "i", "splits": "i", "folders": "u"}
     kinds |= {
@@ -227,7 +227,7 @@ def _is_sound(arrays: Arrays) -> bool:
 
 
 def _are_ends(ends: npt.NDArray[np.generic], length: int, *, least: int) -> bool:
-    """Whether texts of at least so many bytes end at these places, one after the other, and the last at `length`."""
+    """Return whether texts of at least `least` bytes end at these offsets, in order, the last at `length`."""
     if len(ends) == 0 or int(ends[-1]) != length or int(ends.max()) > length:
         return False
     return bool((np.diff(ends.astype(np.int64), prepend=0) >= least).all())
@@ -245,7 +245,7 @@ def _keep(path: Path, arrays: Arrays) -> None:
 
 
 def _forget_oldest(listings: Path) -> None:
-    """Those of folders that nobody has changed for long, or that are gone, do not pile up."""
+    """Remove the oldest listings, so that those of unused or deleted folders do not accumulate."""
     by_age = sorted(listings.glob("*.npz"), key=lambda path: path.stat().st_mtime_ns, reverse=True)
     for path in by_age[MOST_LISTINGS:]:
         path.unlink(missing_ok=True)

@@ -1,7 +1,7 @@
-"""A plain folder of images, listed: keys, splits and classes as a dataset built from it will have them.
+"""Listing of a plain folder of images: keys, splits and classes as a dataset built from it will have them.
 
-FOLDER/cat/1.jpg             a class per sub-folder, numbered as torchvision's ImageFolder does
-FOLDER/train/cat/1.jpg       a split above the classes, if every sub-folder is named like one
+FOLDER/cat/1.jpg             one class per sub-folder, numbered as in torchvision's ImageFolder
+FOLDER/train/cat/1.jpg       a split above the classes, if every sub-folder has the name of a split
 FOLDER/1.jpg                 no classes
 """
 
@@ -25,15 +25,15 @@ NO_CLASSES = {
     **dict.fromkeys(("leftImg8bit", "rightImg8bit", "gtFine", "gtCoarse", "gtBbox3d"), "Cityscapes"),
     **dict.fromkeys(("JPEGImages", "SegmentationClass", "SegmentationObject"), "Pascal VOC"),
 }
-"""Folders of well-known datasets: never the names of classes."""
+"""Folders of well-known datasets, which are never classes."""
 MAX_FILE_BYTES = 1 << 32
-"""No image is larger: a sparse file of terabytes is not reserved memory for."""
+"""Largest size of an image file, so that a sparse file of terabytes reserves no memory."""
 SPLIT_NAMES = ("train", "training", "val", "valid", "validation", "test", "testing")
 
 
 @dataclass(frozen=True, slots=True)
 class FolderListing:
-    """The images of a folder, sorted by key; entry i of every column is sample i."""
+    """Images of a folder, sorted by key; entry i of every column is sample i."""
 
     keys: list[str]
     """Paths relative to the folder, with "/" between parts, in the order of their code points: the order of ids."""
@@ -44,21 +44,21 @@ class FolderListing:
     labels: npt.NDArray[np.int32]
     """Index into `classes`; -1 for an image that is in no class folder."""
     classes: tuple[str, ...]
-    """Sorted; empty if no image is in a sub-folder."""
+    """Sorted names of the classes; empty if no image is in a sub-folder."""
     left_out: dict[str, int]
-    """Files that were passed over, by their ending (`.json`) or the reason."""
+    """Number of skipped files, by ending (`.json`) or reason."""
     times: npt.NDArray[np.int64]
-    """When each file last changed, in nanoseconds."""
+    """Times of the last changes of files, in nanoseconds."""
     folders: list[bytes]
-    """Every folder that was listed, relative to the first, which is empty here."""
+    """Listed folders, relative to the first, which is empty here."""
     folder_times: npt.NDArray[np.int64]
-    """When each folder last changed, in nanoseconds: as long as none of them did, a listing is the same."""
+    """Times of the last changes of folders, in nanoseconds. A listing is valid while none of them changes."""
 
 
 def list_folder(folder: str | os.PathLike[str], on_progress: OnProgress = no_progress) -> FolderListing:
-    """List a folder's images. Links are followed; hidden files and folders are passed over; nothing is opened.
+    """List a folder's images. Follows links, skips hidden files and folders, and opens no file.
 
-    Folders of well-known datasets that are no classes (`leftImg8bit`, `gtFine`, `JPEGImages`…) are refused.
+    Folders of well-known datasets that are not classes (`leftImg8bit`, `gtFine`, `JPEGImages`…) are refused.
     """
     walk = _Walk(on_progress)
     walk.run(os.fspath(folder))
@@ -112,21 +112,21 @@ def _refuse_known_folders(classes: tuple[str, ...], folder: str | os.PathLike[st
 
 
 class _Walk:
-    """Everything found so far below a folder."""
+    """State of a walk below a folder."""
 
     def __init__(self, on_progress: OnProgress) -> None:
         self.found: list[tuple[str, str, os.stat_result]] = []
         """Images: key, path and status."""
         self.barren: list[str] = []
-        """Folders without an image of their own."""
+        """Folders without images."""
         self.left_out: Counter[str] = Counter()
         self.folders: dict[str, int] = {}
-        """Every folder and its time, taken before it is listed."""
+        """Times of all folders, taken before they are listed."""
         self._endings = _endings()
         self._on_progress = on_progress
 
     def run(self, root: str) -> None:
-        """List everything; links are followed as `FolderVisits` allows."""
+        """List all files; links are followed as `FolderVisits` allows."""
         visits = FolderVisits(root)
         waiting = [(root, "", visits.root)]
         while waiting:
@@ -184,7 +184,7 @@ def _status(entry: os.DirEntry[str]) -> os.stat_result:
 
 
 def _utf8(entry: os.DirEntry[str]) -> str:
-    """A name as it stands in a key, which is text in Parquet."""
+    """Return the name of an entry, which must be UTF-8 because keys are text in Parquet."""
     try:
         entry.name.encode()
     except UnicodeEncodeError as error:

@@ -1,4 +1,4 @@
-"""A folder of image files: a class per sub-folder, train/val/test above them as splits, or flat without labels."""
+"""Folder of image files: one class per sub-folder, with train/val/test above them as splits, or flat without labels."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from penstock.sources.source import FilesOnly
 
 
 class ImageFolder(FilesOnly):
-    """Every file whose ending a codec knows is a sample; its key is its path."""
+    """Source in which every file with the ending of a codec is a sample; its key is its path."""
 
     kind = "folder"
 
@@ -23,7 +23,7 @@ class ImageFolder(FilesOnly):
 
     @classmethod
     def detects(cls, probe: Probe) -> bool:
-        """Any folder will do: the last in the table."""
+        """Accept any folder; this source is the last in the table."""
         return probe.is_folder
 
     def listing(self) -> Listing:
@@ -47,7 +47,7 @@ class ImageFolder(FilesOnly):
         )
 
     def state(self) -> bytes:
-        """Times of all files."""
+        """Return the times of all files."""
         return self._list().times.tobytes()
 
     def _list(self) -> FolderListing:

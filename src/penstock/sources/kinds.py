@@ -1,4 +1,4 @@
-"""The table of sources, and which of them a path is."""
+"""Table of sources, and the detection of a path's kind."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from penstock.sources.webdataset import WebDataset
 
 
 class SourceKind(Protocol):
-    """A class of sources: what the table below holds."""
+    """Class of sources, as the table holds it."""
 
     kind: str
 
     def detects(self, probe: Probe) -> bool:
-        """Whether this is such a source, by a few names."""
+        """Return whether a path is such a source, judging by a few names."""
 
     def __call__(self, path: Path) -> Source:
-        """The source at this path."""
+        """Open the source at this path."""
 
 
 SOURCES: tuple[SourceKind, ...] = (
@@ -43,7 +43,7 @@ SOURCES: tuple[SourceKind, ...] = (
     ImagesAndMasks,
     ImageFolder,
 )
-"""In the order in which they are asked: the more special first."""
+"""Kinds in the order of detection, the more special first."""
 
 LOOKED_FOR = {
     "dataset": "a folder with manifest.json and index.parquet",
@@ -58,13 +58,13 @@ LOOKED_FOR = {
 
 
 SAY_SO_THEMSELVES = ("dataset", "manifest")
-"""Kinds that may stand beside annotations of any layout: files that somebody wrote for a tool like this."""
+"""Kinds that may be next to annotations of any layout, because they were written for a tool like this."""
 
 
 def recognise(place: Path, kind: str = "") -> SourceKind | None:
-    """The kind named, else the first that recognises the path; None if none does.
+    """Return the named kind, else the first kind that recognises the path, or None.
 
-    Layouts that are known and cannot be read (COCO, Pascal VOC, YOLO) are refused by name, unless a kind is given.
+    Known layouts that cannot be read (COCO, Pascal VOC, YOLO) are refused, unless a kind is given.
     """
     seen = probe(place)
     if kind:
@@ -76,9 +76,9 @@ def recognise(place: Path, kind: str = "") -> SourceKind | None:
 
 
 def open_source(path: str | os.PathLike[str], kind: str = "", *, allow_outside: bool = False) -> Source:
-    """Open the source at a path: of the kind named, else of the first kind that recognises it.
+    """Open the source at a path: of the named kind, else of the first kind that recognises it.
 
-    `allow_outside` lets a manifest name files outside of its own folder.
+    `allow_outside` lets a manifest name files outside its own folder.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -100,5 +100,5 @@ def open_source(path: str | os.PathLike[str], kind: str = "", *, allow_outside: 
         )
     looked_for = "; ".join(f"{what} ({name})" for name, what in LOOKED_FOR.items())
     raise ArgumentError(
-        f"'{place}' is no source of a known kind", where=str(place), fix=f"looked for {looked_for}", code=130
+        f"'{place}' is not a source of a known kind", where=str(place), fix=f"looked for {looked_for}", code=130
     )

@@ -1,14 +1,14 @@
-"""A table of paths and fields: CSV, TSV or JSON lines, a row per sample.
+"""Manifest of images: a CSV, TSV or JSON-lines table of paths and fields, one row per sample.
 
 path,label,split,mask                      {"path": "a/1.jpg", "label": "cat", "boxes": [[0, 0, 31, 17]]}
 a/1.jpg,cat,train,masks/1.png              {"path": "a/2.jpg", "label": "dog", "boxes": []}
 
-Paths are relative to the manifest, and lead to files inside of its folder unless the user allows others: a manifest
-that came with downloaded images could name private files, which would be copied into the dataset.
+Paths are relative to the manifest, and lead to files inside its folder unless the user allows others. A manifest that
+came with downloaded images could otherwise name private files, which would be copied into the dataset.
 
-Columns: the image (`path`, `image`, `file_name`…), `label` (numbers, or names that are numbered in sorted order, or in
-that of classes.txt beside the manifest), `split`, `key` (else the path is the key); every other column whose values all
-end like images is an image field, and all the rest are columns. In JSON an image may also be an object,
+Special columns are the image (`path`, `image`, `file_name`…), `label`, `split` and `key` (by default the path). Labels
+are numbers, or names that are numbered in sorted order or in the order of classes.txt next to the manifest. A column
+whose values all end like images is an image field. In JSON, an image may also be an object such as
 {"path": "masks/1.png", "role": "mask"}; then only such columns are images.
 """
 
@@ -35,18 +35,18 @@ if TYPE_CHECKING:
 
 ENDINGS = (".csv", ".tsv", ".jsonl", ".ndjson")
 IN_FOLDERS = ("manifest.jsonl", "manifest.csv", "metadata.jsonl", "metadata.csv")
-"""A folder with one of these is taken for the manifest in it; the last two are what Hugging Face's folders have."""
+"""Names of manifests that a folder may contain; the last two are those of Hugging Face."""
 IMAGE_COLUMNS = ("image", "path", "image_path", "file_name", "filename", "file")
 PATH_ENDINGS = ("_path", "_file", "_file_name", "_filename")
 
 
 class Manifest(FilesOnly):
-    """A file of rows, or a folder with one of well-known name."""
+    """File of rows, or a folder with one of well-known name."""
 
     kind = "manifest"
 
     def __init__(self, path: Path, *, allow_outside: bool = False) -> None:
-        """`allow_outside`: whether paths may lead out of the manifest's folder, by `..` or from the root."""
+        """Open a manifest. `allow_outside` permits paths that lead out of its folder, by `..` or from the root."""
         found = [path / name for name in IN_FOLDERS if (path / name).is_file()] if path.is_dir() else [path]
         if not found:
             raise SourceError(
@@ -61,13 +61,13 @@ class Manifest(FilesOnly):
 
     @classmethod
     def detects(cls, probe: Probe) -> bool:
-        """Whether the path is such a file or a folder that has one."""
+        """Return whether the path is such a file, or a folder that has one."""
         if probe.is_folder:
             return any(probe.named(name) for name in IN_FOLDERS)
         return probe.has(*ENDINGS)
 
     def listing(self) -> Listing:
-        """Read all rows, and look whether their files exist."""
+        """Read all rows, and check that their files exist."""
         rows = read_rows(self.path)
         columns = dict(rows.columns)
         fields = self._fields(columns, rows.images)
@@ -88,11 +88,11 @@ class Manifest(FilesOnly):
         )
 
     def state(self) -> bytes:
-        """Sizes and times of the manifest and, once they were looked at, of its files."""
+        """Return sizes and times of the manifest and, once they were read, of its files."""
         return b"".join(facts.state() for facts in (facts_of([str(self.path)]), *self._facts))
 
     def _fields(self, columns: dict[str, pa.Array], told: Mapping[str, str]) -> dict[str, str]:
-        """Image fields and their columns, `image` first: those that say so themselves, else those that look like it."""
+        """Return image fields with their columns, `image` first: marked ones, else those that look like images."""
         if told:
             image = self._image_column({name: columns[name] for name in told})
             return {"image": image, **{field_name(name): name for name in told if name != image}}
@@ -124,7 +124,7 @@ class Manifest(FilesOnly):
         )
 
     def _look_at(self, paths: dict[str, list[str | None]], rows: Rows) -> tuple[list[bytes], dict[str, ImageColumns]]:
-        """Files of all fields, one after the other, and where each sample's stand."""
+        """Return the files of all fields, and the position of each sample's file."""
         root = os.fspath(self.path.parent)
         files: list[bytes] = []
         places: dict[str, ImageColumns] = {}
@@ -145,7 +145,7 @@ class Manifest(FilesOnly):
         return files, places
 
     def _file(self, root: str, path: str, rows: Rows, row: int) -> str:
-        """Where a path of the manifest leads."""
+        """Return the file that a path of the manifest names."""
         if self._allow_outside:
             return os.path.join(root, path)  # noqa: PTH118
         # Without `..`, so that the system cannot follow a link first and go up from there.
@@ -180,7 +180,7 @@ class Manifest(FilesOnly):
 
 
 def relative_keys(paths: list[str], root: str) -> list[str]:
-    """Paths as keys: relative to the manifest, or, if some lie outside of its folder, to the folder that holds all.
+    """Convert paths to keys: relative to the manifest, or to the folder that holds all of them.
 
     >>> relative_keys(["a/1.jpg", "./b//2.jpg"], "/data")
     ['a/1.jpg', 'b/2.jpg']
@@ -196,7 +196,7 @@ def relative_keys(paths: list[str], root: str) -> list[str]:
 
 
 def _further_images(columns: dict[str, pa.Array], image: str) -> dict[str, str]:
-    """Image fields beside the image, and their columns."""
+    """Return other image fields with their columns."""
     fields: dict[str, str] = {}
     for name, column in columns.items():
         if name in (image, "key", "label", "split") or not _is_images(column):
@@ -207,7 +207,7 @@ def _further_images(columns: dict[str, pa.Array], image: str) -> dict[str, str]:
 
 
 def _is_images(column: pa.Array) -> bool:
-    """Whether all values that there are end like images."""
+    """Return whether all values end like images."""
     import pyarrow as pa
 
     if not pa.types.is_string(column.type):

@@ -1,4 +1,4 @@
-"""Images and their masks in folders beside one another, under the same names.
+"""Images and their masks in neighbouring folders, under the same names.
 
 images/train/cat/1.jpg     masks/train/cat/1.png     annotations/…     depth/…
 
@@ -23,11 +23,11 @@ from penstock.storage import list_tree
 
 IMAGES = "images"
 BESIDE = {"masks": ("mask", Role.MASK), "annotations": ("annotation", Role.MASK), "depth": ("depth", Role.DEPTH)}
-"""Folders beside `images`, the fields that they are, and what those mean."""
+"""Folders next to `images`, with their fields and roles."""
 
 
 class ImagesAndMasks(FilesOnly):
-    """The folder above `images` and `masks`."""
+    """Folder that contains `images` and `masks`."""
 
     kind = "masks"
 
@@ -37,7 +37,7 @@ class ImagesAndMasks(FilesOnly):
 
     @classmethod
     def detects(cls, probe: Probe) -> bool:
-        """Whether there are `images`, and one of the folders beside it."""
+        """Return whether the folder has `images`, and one of the folders of masks."""
         return probe.is_folder and probe.named(IMAGES) and any(probe.named(name) for name in BESIDE)
 
     def listing(self) -> Listing:
@@ -70,13 +70,13 @@ class ImagesAndMasks(FilesOnly):
         )
 
     def state(self) -> bytes:
-        """Sizes and times of all files."""
+        """Return sizes and times of all files."""
         if not self._facts:
             self.listing()
         return b"".join(facts.state() for facts in self._facts)
 
     def _find(self, folder: str, row: dict[str, int]) -> tuple[dict[int, str], Counter[str]]:
-        """The file of every image that has one in this folder, and what else is there."""
+        """Return the file of every image that has one in this folder, and the other files."""
         tree = list_tree(self.path / folder)
         endings = image_endings()
         files = [name for name in tree.files if ending_of(name) in endings]

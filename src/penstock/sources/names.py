@@ -1,4 +1,4 @@
-"""What names say: which files are images, which split a path belongs to, what an image field means."""
+"""Meaning of names: which files are images, the split of a path, the role of an image field."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _DEPTH = re.compile(r"depth|disparity", re.IGNORECASE)
 
 
 def image_endings() -> frozenset[str]:
-    """The endings of files that a codec reads, in lower case and with their dot."""
+    """Return the endings of files that a codec reads, in lower case and with their dot."""
     return frozenset(ending for codec in (*BUILTIN, *plug_ins()) for ending in codec.extensions)
 
 
 def ending_of(path: str) -> str:
-    """The last ending of a path, in lower case and with its dot; "" if it has none.
+    """Return the last ending of a path, in lower case and with its dot; "" if it has none.
 
     >>> ending_of("a.b/photo.seg.PNG"), ending_of("a.b/photo")
     ('.png', '')
@@ -30,7 +30,7 @@ def ending_of(path: str) -> str:
 
 
 def split_of(path: str) -> str | None:
-    """The split that a file or folder name speaks of, in lower case; the last one if there are several.
+    """Return the split that a file or folder name contains, in lower case; the last one if there are several.
 
     >>> split_of("data/train-00000-of-00002.parquet"), split_of("imagenet_VAL.tar"), split_of("training_day.tar")
     ('train', 'val', 'training')
@@ -42,7 +42,7 @@ def split_of(path: str) -> str | None:
 
 
 def field_name(text: str) -> str:
-    """A name that a field of an index may have: letters, digits, _ and -, no digit in front.
+    """Convert a text to a valid name of a field: letters, digits, _ and -, no digit in front.
 
     >>> field_name("bounding box.x"), field_name("2nd"), field_name("size")
     ('bounding_box_x', '_2nd', 'size')
@@ -52,7 +52,7 @@ def field_name(text: str) -> str:
 
 
 def role_of(field: str) -> Role:
-    """What an image field means by its name.
+    """Return the role of an image field by its name.
 
     >>> role_of("left").value, role_of("seg_fine").value, role_of("depth").value
     ('image', 'mask', 'depth')

@@ -1,4 +1,4 @@
-"""`penstock.open`: the samples at a path as one `SampleIndex`, whatever the path is."""
+"""`penstock.open`: the samples at a path as one `SampleIndex`."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def is_dataset(place: Path) -> bool:
 
 
 def _open_other(place: Path) -> SampleIndex | None:
-    """Return the index of what is no plain folder of images; None if it is one."""
+    """Return the index of a source that is not a plain folder of images, or None."""
     found = recognise(place)
     if found is ImageFolder:
         return None

@@ -1,8 +1,8 @@
-"""Parquet files with images in them, as Hugging Face's `datasets` writes them. Needs pyarrow alone.
+"""Parquet files with images, as Hugging Face's `datasets` writes them. Only needs pyarrow.
 
-An image is a column of struct{bytes, path} or of plain bytes that are an image. Names of classes and which columns are
-images are read from the schema's "huggingface" metadata where there is one. Splits come from file names
-(train-00000-of-00002.parquet). Bytes inside Parquet pages have no place of their own, so they are handed out in order.
+An image is a column of struct{bytes, path}, or of bytes that are an image. Class names and image columns are read from
+the schema's "huggingface" metadata if it exists. Splits come from file names (train-00000-of-00002.parquet). Bytes
+inside Parquet pages have no fixed place, so they are passed on in order.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ LABEL_NAMES = ("label", "labels", "class", "target")
 
 
 class ParquetImages:
-    """A Parquet file, or a folder of them in any depth."""
+    """Parquet file, or a folder of them at any depth."""
 
     kind = "parquet"
 
@@ -57,11 +57,11 @@ class ParquetImages:
 
     @classmethod
     def detects(cls, probe: Probe) -> bool:
-        """Whether there are Parquet files."""
+        """Return whether there are Parquet files."""
         return probe.is_made_of(".parquet")
 
     def listing(self) -> Listing:
-        """Read every column but the images' bytes."""
+        """Read every column except the bytes of images."""
         table = self._open()
         columns, splits, classes, left_out = table.small_columns()
         done = assemble(columns, fields=list(table.images), splits=splits, classes=classes, where=str(self.path))
@@ -79,7 +79,7 @@ class ParquetImages:
         )
 
     def read(self, field: str, rows: npt.NDArray[np.int64]) -> Iterator[bytes]:
-        """The bytes of these rows: streamed, so that ascending calls read every page once."""
+        """Yield the bytes of these rows; ascending calls read every page once."""
         table = self._open()
         reader = self._readers.get(field)
         for row in rows.tolist():
@@ -88,7 +88,7 @@ class ParquetImages:
             yield reader.seek(row)
 
     def state(self) -> bytes:
-        """Sizes and times of the files."""
+        """Return sizes and times of the files."""
         return self._open().facts.state()
 
     def _open(self) -> _Table:
@@ -99,17 +99,17 @@ class ParquetImages:
 
 @dataclass(frozen=True)
 class _Table:
-    """All files of a source; they have one schema."""
+    """Files of a source, with one schema."""
 
     files: list[pq.ParquetFile]
     names: list[str]
-    """Relative to the source."""
+    """Names of the files, relative to the source."""
     paths: list[str]
     facts: FileFacts
     images: dict[str, ImageColumn]
-    """By field; `image` first."""
+    """Image columns by field; `image` first."""
     left_out: Counter[str]
-    """Files beside them, by ending."""
+    """Number of other files, by ending."""
 
     @classmethod
     def of(cls, path: Path) -> _Table:
@@ -142,7 +142,7 @@ class _Table:
         return [file.metadata.num_rows for file in self.files]
 
     def places(self, image: ImageColumn, *, required: bool) -> ImageColumns:
-        """ASK where a row has bytes; the length is the average of its row group, which is all that Parquet tells."""
+        """Return ASK for rows with bytes. The length is the average of the row group, because Parquet has no other."""
         files: list[npt.NDArray[np.int32]] = []
         lengths: list[npt.NDArray[np.int64]] = []
         for index, file in enumerate(self.files):
@@ -164,7 +164,7 @@ class _Table:
         return ImageColumns.of_files(np.concatenate([none.astype(np.int32), *files]), np.concatenate([none, *lengths]))
 
     def _present(self, index: int, group: int, image: ImageColumn) -> npt.NDArray[np.bool_]:
-        """Which rows of a row group have bytes; the pages are looked at only if the statistics tell of nulls."""
+        """Return which rows of a row group have bytes; pages are read only if the statistics report nulls."""
         file = self.files[index]
         chunk = find_leaf(file, group, image.bytes_path)
         num_rows = file.metadata.row_group(group).num_rows
@@ -180,7 +180,7 @@ class _Table:
     def small_columns(
         self,
     ) -> tuple[dict[str, pa.Array], pa.Array | None, tuple[str, ...] | None, Counter[str]]:
-        """Everything beside images: columns, splits, classes, and what an index cannot hold."""
+        """Return everything except images: columns, splits, classes, and what an index cannot hold."""
         import pyarrow as pa
 
         taken = {image.name for image in self.images.values()}
@@ -203,7 +203,7 @@ class _Table:
         return columns, self._splits(), classes, left_out
 
     def _label(self, names: list[str]) -> tuple[str | None, tuple[str, ...] | None]:
-        """The column that is the label, and the names that it counts."""
+        """Return the column of the label, and its class names."""
         features = features_of(self.schema)
         named = [name for name in names if features.get(name, {}).get("_type") == "ClassLabel"]
         label = next((name for name in LABEL_NAMES if name in names), named[0] if len(named) == 1 else None)
@@ -222,7 +222,7 @@ class _Table:
         return pa.concat_arrays(each)
 
     def keys(self) -> pa.Array:
-        """The paths beside the bytes if they name every sample, else the file's name and the row."""
+        """Return the paths next to the bytes if they name every sample, else file name and row."""
         import pyarrow as pa
 
         image = self.images["image"]
@@ -243,7 +243,7 @@ class _Table:
 
 
 class _Reader:
-    """Goes through the bytes of one column, forwards only."""
+    """Reader of the bytes of one column, forwards only."""
 
     def __init__(self, table: _Table, image: ImageColumn) -> None:
         self._batches = self._all_batches(table, image)
@@ -252,7 +252,7 @@ class _Reader:
         self.position = 0
 
     def seek(self, row: int) -> bytes:
-        """The bytes of a row at or behind the last one."""
+        """Return the bytes of a row at or behind the last one."""
         while self._batch is None or row >= self._begin + len(self._batch):
             self._begin += len(self._batch) if self._batch is not None else 0
             self._batch = next(self._batches)

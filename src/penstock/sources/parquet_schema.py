@@ -1,4 +1,4 @@
-"""What Parquet files of images say of themselves: which columns are images, labels, or plain enough for an index."""
+"""Schema of Parquet files with images: which columns are images, labels, or fit into an index."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ IMAGE_NAMES = ("image", "img", "jpg", "png", "pixel_values")
 
 @dataclass(frozen=True)
 class ImageColumn:
-    """A column whose values are files of images."""
+    """Column whose values are image files."""
 
     name: str
     bytes_path: str
-    """The leaf with the bytes: `image.bytes`, or the column itself."""
+    """Leaf with the bytes: `image.bytes`, or the column itself."""
     has_paths: bool
 
 
 def open_parquet(path: str) -> pq.ParquetFile:
-    """A file, open; its footer is read, nothing else."""
+    """Open a file; reads only its footer."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -42,7 +42,7 @@ def open_parquet(path: str) -> pq.ParquetFile:
 
 
 def read_columns(file: pq.ParquetFile, columns: list[str], path: str) -> pa.Table:
-    """Whole columns of a file."""
+    """Read whole columns of a file."""
     import pyarrow as pa
 
     try:
@@ -52,7 +52,7 @@ def read_columns(file: pq.ParquetFile, columns: list[str], path: str) -> pa.Tabl
 
 
 def read_batches(file: pq.ParquetFile, groups: Iterable[int], leaf: str, path: str) -> Iterator[pa.RecordBatch]:
-    """One leaf of these row groups, a few rows at a time."""
+    """Yield one leaf of these row groups, a few rows at a time."""
     import pyarrow as pa
 
     try:
@@ -68,7 +68,7 @@ def _broken(path: str, error: Exception) -> SourceError:
 
 
 def bytes_of(batch: pa.RecordBatch) -> pa.Array:
-    """The bytes in a batch of `read_batches`."""
+    """Return the bytes in a batch of `read_batches`."""
     import pyarrow as pa
 
     column = batch.column(0)
@@ -76,14 +76,14 @@ def bytes_of(batch: pa.RecordBatch) -> pa.Array:
 
 
 def find_leaf(file: pq.ParquetFile, group: int, leaf: str) -> pq.ColumnChunkMetaData:
-    """What the file says of one leaf of one row group."""
+    """Return the metadata of one leaf of one row group."""
     metadata = file.metadata.row_group(group)
     chunks = (metadata.column(index) for index in range(metadata.num_columns))
     return next(chunk for chunk in chunks if chunk.path_in_schema == leaf)
 
 
 def features_of(schema: pa.Schema) -> dict[str, dict[str, object]]:
-    """What `datasets` says about the columns; nothing if it did not write the file."""
+    """Return what `datasets` recorded about the columns; empty if it did not write the file."""
     try:
         told = json.loads((schema.metadata or {}).get(b"huggingface", b"{}"))
         features = told["info"]["features"]
@@ -95,7 +95,7 @@ def features_of(schema: pa.Schema) -> dict[str, dict[str, object]]:
 
 
 def find_images(files: list[pq.ParquetFile], where: str) -> dict[str, ImageColumn]:
-    """The image fields of files that have one schema, `image` first."""
+    """Return the image fields of files that have one schema, `image` first."""
     found = {column.name: column for field in files[0].schema_arrow if (column := _as_image(files, field)) is not None}
     main = next((name for name in IMAGE_NAMES if name in found), next(iter(found), None))
     if main is None:
@@ -140,12 +140,12 @@ def _is_binary(kind: pa.DataType) -> bool:
 
 
 def is_safe_key(path: object) -> bool:
-    """Whether a path beside an image's bytes can be the key of its sample."""
+    """Return whether a path next to an image's bytes can be the key of its sample."""
     return isinstance(path, str) and bool(path) and not path.startswith("/") and ".." not in path.split("/")
 
 
 def as_plain(column: pa.ChunkedArray) -> pa.Array | None:
-    """A column that an index can hold, or None."""
+    """Return a column in a form that an index can hold, or None."""
     import pyarrow as pa
 
     if pa.types.is_dictionary(column.type):
@@ -166,7 +166,7 @@ def _is_plain(kind: pa.DataType) -> bool:
 
 
 def without_unknown(labels: pa.Array) -> pa.Array:
-    """Class -1 is how `datasets` writes an unknown label."""
+    """Convert class -1, which `datasets` writes for an unknown label, to null."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -1,11 +1,11 @@
 """Progressive Compressed Records, as the reference code of PCR (VLDB 2021) writes them with its protobuf index.
 
-A record holds some labels and the scans of their JPEGs: all first scans, all second scans… The index says how long
-each of these parts is. A JPEG is its scans one behind the other and an end mark. Labels are numbers; the class names
-are not stored.
+A record holds some labels and the scans of their JPEGs: all first scans, all second scans… The index has the length
+of each of these parts. A JPEG consists of its scans, one after the other, and an end mark. Labels are numbers; class
+names are not stored.
 
-The reference's index repeats a record once for each of its scans: it is read once here. Its SQLite index holds pickles,
-which Penstock does not read; its raw records (version 2) have no reader anywhere.
+The reference's index repeats a record once for each of its scans; here it is read once. Its SQLite index holds
+pickles, which Penstock does not read. Its raw records (version 2) have no known reader.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ INDEX_NAME = "PCR_index.pb"
 RECORD_ENDING = ".pcr"
 END_OF_IMAGE = b"\xff\xd9"
 PROTOBUF_GROUPS = 1
-"""The version of records whose scans are messages."""
+"""Version of records whose scans are messages."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A record's name and the lengths of its parts: metadata, then one for each scan."""
+    """Name of a record and the lengths of its parts: metadata, then one for each scan."""
 
     name: str
     lengths: tuple[int, ...]
@@ -44,14 +44,14 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """Labels, and the length of each image of a record."""
+    """Labels and image lengths of a record."""
 
     labels: tuple[int, ...]
     num_bytes: tuple[int, ...]
 
 
 class PcrRecords:
-    """A folder of .pcr files with their index."""
+    """Folder of .pcr files with their index."""
 
     kind = "pcr"
 
@@ -63,7 +63,7 @@ class PcrRecords:
 
     @classmethod
     def detects(cls, probe: Probe) -> bool:
-        """Whether there are records, or their index."""
+        """Return whether there are records or their index."""
         return probe.is_folder and (probe.named(INDEX_NAME) or probe.has(RECORD_ENDING))
 
     def listing(self) -> Listing:
@@ -89,7 +89,7 @@ class PcrRecords:
         )
 
     def read(self, field: str, rows: npt.NDArray[np.int64]) -> Iterable[bytes]:
-        """JPEGs, as they were before their scans were taken apart."""
+        """Yield the original JPEGs, joined from their scans."""
         ends = np.cumsum([len(record.labels) for record in self._records])
         for row in rows.tolist():
             number = int(np.searchsorted(ends, row, side="right"))
@@ -98,7 +98,7 @@ class PcrRecords:
             yield self._images[1][row - (int(ends[number - 1]) if number else 0)]
 
     def state(self) -> bytes:
-        """Sizes and times of the index and the records."""
+        """Return sizes and times of the index and the records."""
         names = [INDEX_NAME, *(entry.name for entry in self._entries or self._read_index())]
         return facts_of([os.fsencode(self.path / name) for name in names]).state()
 
@@ -115,7 +115,7 @@ class PcrRecords:
         try:
             found = [_entry(value) for number, value in read_fields(read_file(place)) if number == 1]
         except ValueError as error:
-            _refuse(f"the index is no protobuf message: {error}", str(place))
+            _refuse(f"the index is not a protobuf message: {error}", str(place))
         unique = {entry.name: entry for entry in found}
         for entry in found:
             if unique[entry.name] != entry:
@@ -136,7 +136,7 @@ class PcrRecords:
         return [b"".join([*(group[number] for group in groups), END_OF_IMAGE]) for number in range(len(labels))]
 
     def _parts(self, entry: Entry) -> tuple[tuple[int, ...], list[list[memoryview]]]:
-        """Labels, and for each scan the piece of every image."""
+        """Return labels, and for each scan the piece of every image."""
         where = str(self.path / entry.name)
         data = memoryview(read_file(where))
         if len(data) != sum(entry.lengths):
@@ -146,9 +146,9 @@ class PcrRecords:
             labels, version = _metadata(data[: edges[1]])
             groups = [_pieces(data[begin:end]) for begin, end in pairwise(edges[1:])]
         except ValueError as error:
-            _refuse(f"a part of the record is no protobuf message: {error}", where)
+            _refuse(f"a part of the record is not a protobuf message: {error}", where)
         if version != PROTOBUF_GROUPS:
-            _refuse(f"the record is of version {version}, whose scans nobody can tell apart", where)
+            _refuse(f"the record is of version {version}, whose scans cannot be separated", where)
         if any(len(group) != len(labels) for group in groups):
             _refuse(f"the record has {len(labels)} labels and another number of images", where)
         return labels, groups

@@ -1,4 +1,4 @@
-"""A first look at a path, shared by all kinds of sources: a few names, no content."""
+"""First look at a path, shared by all kinds of sources: a few names, no content."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ class Probe:
     path: Path
     is_folder: bool
     top: frozenset[str] = frozenset()
-    """Names directly in the folder (all of them, if there are not many)."""
+    """Names directly in the folder; all of them, unless there are many."""
     below: frozenset[str] = field(default_factory=frozenset)
     """Names of files one level deeper."""
 
     def has(self, *endings: str) -> bool:
-        """Whether a file with one of these endings was seen."""
+        """Return whether a file with one of these endings was seen."""
         return any(name.lower().endswith(endings) for name in (*self.top, *self.below))
 
     def named(self, *names: str) -> bool:
-        """Whether all of these stand directly in the folder, however many entries it has."""
+        """Return whether all of these are directly in the folder, even if it has many entries."""
         is_cut = len(self.top) >= MAX_ENTRIES
         return all(name in self.top or (is_cut and (self.path / name).exists()) for name in names)
 
     def holds(self, *names: str) -> bool:
-        """Whether all of these are folders directly in the folder."""
+        """Return whether all of these are folders directly in the folder."""
         return self.is_folder and all((self.path / name).is_dir() for name in names)
 
     def is_made_of(self, *endings: str) -> bool:
-        """Whether the path is mainly files of these endings: a few of them beside a tree of images do not count."""
+        """Return whether the path mainly has files of these endings; a few next to a tree of images do not count."""
         if not self.is_folder or not self.has(*endings):
             return self.has(*endings)
         names = list(_names_below(self.path))
@@ -50,13 +50,13 @@ class Probe:
         return num_files > 0 and num_files >= sum(name.lower().endswith(images) for name in names)
 
     def files_in(self, folder: str = "") -> tuple[str, ...]:
-        """Names of files in a sub-folder and the folders below it, the first ones if there are many."""
+        """Return names of files in a sub-folder and the folders below it; only the first ones if there are many."""
         place = self.path / folder
         return tuple(_names_below(place)) if self.is_folder and place.is_dir() else ()
 
 
 def check_exists(path: Path) -> None:
-    """Refuse a path that leads nowhere."""
+    """Refuse a path that does not exist."""
     try:
         path.stat()
     except OSError as error:
@@ -64,7 +64,7 @@ def check_exists(path: Path) -> None:
 
 
 def probe(path: Path) -> Probe:
-    """Look at a path; one that does not exist or cannot be listed is told."""
+    """Look at a path; raise an error if it does not exist or cannot be listed."""
     try:
         if not path.is_dir():
             path.stat()
@@ -78,7 +78,7 @@ def probe(path: Path) -> Probe:
 
 
 def _names_below(root: Path) -> Iterator[str]:
-    """Names of files, level by level, in the first folders of each level; what cannot be listed is passed over."""
+    """Yield names of files, level by level, in the first folders of each level; skip unreadable folders."""
     level = [root]
     for _ in range(MAX_LEVELS):
         deeper: list[Path] = []
@@ -93,7 +93,7 @@ def _names_below(root: Path) -> Iterator[str]:
 
 
 def _names(folder: Path) -> dict[str, bool]:
-    """Visible entries of a folder and whether each is a folder."""
+    """Return the visible entries of a folder, and whether each is a folder."""
     with os.scandir(folder) as entries:
         visible = (entry for entry in entries if not entry.name.startswith("."))
         return {entry.name: entry.is_dir() for entry in islice(visible, MAX_ENTRIES)}

@@ -1,4 +1,4 @@
-"""The wire format of Protocol Buffers, as far as reading a few messages takes: fields in order, nothing interpreted."""
+"""Reader of the wire format of Protocol Buffers: fields in order, without interpretation."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ MOST_VARINT_BYTES = 10
 
 
 def read_fields(message: bytes | memoryview) -> Iterator[tuple[int, int | memoryview]]:
-    """Number and value of each field of a message: an integer, or the bytes of it. ValueError if it is none.
+    """Yield number and value of each field of a message: an integer or its bytes. ValueError if it is invalid.
 
     >>> list(read_fields(bytes([0x08, 0x96, 0x01])))
     [(1, 150)]
@@ -36,7 +36,7 @@ def read_fields(message: bytes | memoryview) -> Iterator[tuple[int, int | memory
 
 
 def read_varint(view: memoryview, at: int) -> tuple[int, int]:
-    """An integer, and the byte behind it."""
+    """Read an integer, and return it with the position behind it."""
     value = 0
     for place in range(MOST_VARINT_BYTES):
         if at + place >= len(view):
@@ -48,7 +48,7 @@ def read_varint(view: memoryview, at: int) -> tuple[int, int]:
 
 
 def integers(value: int | memoryview) -> list[int]:
-    """A repeated integer field, one at a time or packed; negative ones as they were."""
+    """Return a repeated integer field, single or packed, with its sign."""
     if isinstance(value, int):
         return [_signed(value)]
     found, at = [], 0

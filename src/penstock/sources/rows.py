@@ -34,16 +34,16 @@ class Rows:
     """Columns whose values were objects {"path": …, "role": …}, and their role; "" if none was given."""
 
     def where(self, row: int) -> str:
-        """The place of a row."""
+        """Return the place of a row, for errors."""
         return f"{self.path}: {self.place(row)}"
 
     def place(self, row: int) -> str:
-        """The line of a row, without the file."""
+        """Return the line of a row, without the file."""
         return f"line {self.lines[row]}" if row < len(self.lines) else "its first line"
 
 
 def read_rows(path: Path) -> Rows:
-    """Read a file by its ending: .csv, .tsv, else JSON lines. Empty lines are passed over."""
+    """Read a file by its ending: .csv, .tsv, else JSON lines. Skips empty lines."""
     try:
         text = read_file(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -102,14 +102,14 @@ def _read_json(path: Path, text: str) -> Iterator[tuple[int, dict[str, object]]]
         try:
             row = json.loads(line, parse_constant=_refuse_constant, object_pairs_hook=_once)
         except (ValueError, RecursionError) as error:
-            _refuse(path, number, f"the line is no JSON: {error}")
+            _refuse(path, number, f"the line is not JSON: {error}")
         if not isinstance(row, dict):
             _refuse(path, number, "the line holds no object")
         yield number, row
 
 
 def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """An object in which every key stands once."""
+    """Make an object, and refuse repeated keys."""
     found = dict(pairs)
     if len(found) < len(pairs):
         raise ValueError("a key stands twice")
@@ -117,7 +117,7 @@ def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def _typed(name: str, column: pa.Array) -> pa.Array:
-    """Text as integers or floats if every value is one."""
+    """Convert text to integers or floats if every value is one."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -130,7 +130,7 @@ def _typed(name: str, column: pa.Array) -> pa.Array:
 
 
 def _refuse_constant(text: str) -> NoReturn:
-    raise ValueError(f"{text} is no value of JSON")
+    raise ValueError(f"{text} is not a JSON value")
 
 
 def _refuse(path: Path, line: int, what: str) -> NoReturn:

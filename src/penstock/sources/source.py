@@ -1,7 +1,7 @@
-"""The contract of a source. One small file of `sources/` implements each kind.
+"""Contract of a source. One small file of `sources/` implements each kind.
 
-A source lists its samples and says *where* the bytes of their images lie; the native core reads the bytes itself, on
-its own threads. It opens nothing for writing, and it decodes no pixel.
+A source lists its samples and the places of their images' bytes. The native core reads the bytes itself, on its own
+threads. A source never writes, and never decodes pixels.
 """
 
 from __future__ import annotations
@@ -17,31 +17,31 @@ from penstock.index import Listing
 
 
 class Source(Protocol):
-    """A place that samples come from. Constructed with a path; nothing is listed before `listing` is called."""
+    """Place that samples come from. It is constructed with a path, and lists nothing before `listing` is called."""
 
     kind: str
-    """Lower-case word for messages and the manifest: "folder", "webdataset"…"""
+    """Kind as a word in lower case, for messages and the manifest: "folder", "webdataset"…."""
     path: Path
 
     def listing(self) -> Listing:
-        """List everything. Called once; the same source gives the same answer. May raise `PenstockError`."""
+        """List all samples. Called once; the same source gives the same answer. May raise `PenstockError`."""
 
     def read(self, field: str, rows: npt.NDArray[np.int64]) -> Iterable[bytes]:
         """Return the bytes of an image field for these rows (of the listing), all of which said ASK.
 
-        Called once for each such row, in ascending order, in batches; what it gives is put into one work file beside
-        the new dataset, so that only one batch need be in memory. Sources that never say ASK derive from `FilesOnly`.
+        Called once for each such row, in ascending order, in batches. The bytes go to one work file next to the new
+        dataset, so that only one batch is in memory. Sources that never say ASK derive from `FilesOnly`.
         """
 
     def state(self) -> bytes:
-        """Return bytes that differ once the source has changed: sizes, times; b"" if nothing is known.
+        """Return bytes that differ once the source has changed, such as sizes and times; b"" if unknown.
 
         A resumed build compares it with that of the build it goes on with. It is in no file of a finished dataset.
         """
 
 
 class FilesOnly:
-    """Base of the sources whose bytes all lie in files: they never say ASK."""
+    """Base class of sources whose bytes all lie in files; they never say ASK."""
 
     def read(self, field: str, rows: npt.NDArray[np.int64]) -> Iterable[bytes]:
         """Raise `TypeError`: the caller has made a mistake."""

@@ -1,8 +1,8 @@
-"""Members of a tar and where their bytes stand. Nothing is ever extracted.
+"""Members of a tar and the places of their bytes. Nothing is ever extracted.
 
-Python's `tarfile` also gives offsets, but takes a damaged header in the middle for the end of the archive, so that the
-samples behind it vanish without a word. This reader knows ustar, GNU long names and PAX headers, and refuses the rest
-by name, with the byte where it stands.
+Python's `tarfile` also has offsets, but takes a damaged header in the middle for the end of the archive, so that all
+later samples would be lost silently. This reader supports ustar, GNU long names and PAX headers. It refuses everything
+else with its byte offset.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ REFUSED = {
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A regular file inside a tar: `length` bytes from byte `offset` of the tar on."""
+    """Regular file inside a tar: `length` bytes from byte `offset` of the tar."""
 
     name: str
     offset: int
@@ -39,12 +39,12 @@ class Member:
 
 
 def read_members(file: InputFile) -> Iterator[Member]:
-    """The regular files of a tar, in their order; folders are passed over."""
+    """Yield the regular files of a tar, in their order; folders are skipped."""
     return _Reader(file).members()
 
 
 class _Reader:
-    """One pass over the headers: 512 bytes read per member, their data skipped."""
+    """Pass over the headers of a tar: reads 512 bytes per member and skips the data."""
 
     def __init__(self, file: InputFile) -> None:
         self._file = file
@@ -73,7 +73,7 @@ class _Reader:
                 yield member
 
     def _read_header(self) -> bytes | None:
-        """The next header, its checksum proven; None at the end mark."""
+        """Read the next header and verify its checksum; None at the end mark."""
         header = self._file.read_at(self._offset, BLOCK)
         if len(header) < BLOCK:
             raise self._broken(f"the tar is cut off: it ends at byte {self._file.size} without an end mark")
@@ -86,7 +86,7 @@ class _Reader:
         return header
 
     def _check_end(self) -> None:
-        """Behind the end mark stand zeros only; another tar there (`cat a.tar b.tar`) would be lost in silence."""
+        """Check that only zeros follow the end mark; another tar there (`cat a.tar b.tar`) would be lost silently."""
         if self._next:
             raise self._broken("a long name stands before the end mark, without its member")
         position = self._offset
@@ -118,7 +118,7 @@ class _Reader:
             (self._global if kind == PAX_GLOBAL else self._next).update(records)
 
     def _pax_records(self, content: bytes, offset: int) -> dict[str, bytes]:
-        """Records LENGTH KEY=VALUE, each ended by a newline; LENGTH counts the whole record."""
+        """Parse records LENGTH KEY=VALUE, each ended by a newline; LENGTH counts the whole record."""
         records: dict[str, bytes] = {}
         position = 0
         while position < len(content) and content[position] != 0:
@@ -171,7 +171,7 @@ class _Reader:
         return name
 
     def _number(self, field: bytes, what: str) -> int:
-        """Octal digits, or with the highest bit set a big-endian number of the other bytes."""
+        """Parse octal digits or, with the highest bit set, a big-endian number."""
         if field[0] == 0x80:
             return int.from_bytes(field[1:], "big")
         text = field.strip(b" \0")

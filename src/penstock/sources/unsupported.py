@@ -1,6 +1,6 @@
-"""Layouts of annotations that are recognised by name and not read yet: COCO, Pascal VOC and YOLO.
+"""Annotation layouts that are recognised, but not supported yet: COCO, Pascal VOC and YOLO.
 
-Read as plain folders of images they would give wrong classes in silence, so they are refused, with the way out.
+As plain folders of images they would silently give wrong classes, so they are refused with an alternative.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ YAML = (".yaml", ".yml")
 
 @dataclass(frozen=True, slots=True)
 class Unsupported:
-    """A layout that is recognised and refused."""
+    """Layout that is recognised and refused."""
 
     name: str
     looked_for: str
-    """What it was recognised by."""
+    """Files by which it was recognised."""
     images: str
-    """Where its images are, for somebody who wants them without annotations."""
+    """Folder of its images, for users who want them without annotations."""
     detects: Callable[[Probe], bool]
 
 
 def refuse_unsupported(probe: Probe) -> None:
-    """Raise if a path holds one of the layouts, saying how to use its images and annotations all the same."""
+    """Raise an error if a path has one of the layouts, and say how to use its images and annotations."""
     for layout in UNSUPPORTED:
         if layout.detects(probe):
             raise SourceError(
@@ -50,7 +50,7 @@ def refuse_unsupported(probe: Probe) -> None:
 
 
 def _is_coco(probe: Probe) -> bool:
-    """Roots with `annotations/instances_*.json`, any other JSON there and no mask, or a file of Roboflow's name."""
+    """Return whether a root has `annotations/instances_*.json`, only JSON there, or a file named by Roboflow."""
     if any(COCO_FILE.fullmatch(name) for name in (*probe.top, *probe.below)):
         return True
     names = probe.files_in("annotations") if probe.named("annotations") else ()
@@ -59,7 +59,7 @@ def _is_coco(probe: Probe) -> bool:
 
 
 def _is_voc(probe: Probe) -> bool:
-    """`JPEGImages` beside annotations: here, in a folder VOC2012, or in VOCdevkit above it."""
+    """Return whether `JPEGImages` is next to annotations: here, in a folder VOC2012, or in VOCdevkit above it."""
     if probe.named("JPEGImages") and any(probe.named(name) for name in VOC_BESIDE):
         return True
     places = [probe.path / name for name in probe.top if VOC_FOLDER.fullmatch(name)]
@@ -68,7 +68,7 @@ def _is_voc(probe: Probe) -> bool:
 
 
 def _is_yolo(probe: Probe) -> bool:
-    """`images` beside `labels` with a .txt per image: here, or in the folder of each split."""
+    """Return whether `images` is next to `labels` with one .txt per image: here, or in the folder of each split."""
     if not probe.is_folder:
         return False
     splits = [name for name in probe.top if probe.holds(f"{name}/images", f"{name}/labels")]

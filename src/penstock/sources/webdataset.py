@@ -2,15 +2,15 @@
 
 cats/0001.jpg  cats/0001.cls  cats/0001.seg.png  cats/0001.json      sample "cats/0001"
 
-The base name ends at the first dot of the file name. Images are read from where they stand in the tar. What becomes of
-the other members is the table below; members with other endings are left out and counted.
+The base name ends at the first dot of the file name. Images are read in place from the tar. The table shows what the
+members become; members with other endings are left out and counted.
 
 .jpg .png …             the image `image`           .seg.png …   the image `seg`, by its name a mask
-.cls .class             the column `label`          .json        a column per key, `__key__` names the sample
+.cls .class             the column `label`          .json        one column per key, `__key__` names the sample
 .txt .text …            a column of that name       .index .inx .id .count   integers
 
-A file classes.txt beside the tars, a name a line, is what `label` counts. Splits are those of the tars' names, unless a
-.json says `split`.
+A file classes.txt next to the tars, one name per line, has the class names. Splits are those of the tars' names, unless
+a .json has `split`.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ PREFERRED = ("jpg", "jpeg", "webp", "png", "ppm", "bmp", "tif", "tiff")
 
 
 class WebDataset(FilesOnly):
-    """A tar, or a folder of them in any depth."""
+    """Tar, or a folder of them at any depth."""
 
     kind = "webdataset"
 
@@ -59,7 +59,7 @@ class WebDataset(FilesOnly):
 
     @classmethod
     def detects(cls, probe: Probe) -> bool:
-        """Whether there are tars, compressed ones included, which are then refused by name."""
+        """Return whether there are tars, including compressed ones, which are then refused."""
         return probe.is_made_of(".tar", *COMPRESSED)
 
     def listing(self) -> Listing:
@@ -73,7 +73,7 @@ class WebDataset(FilesOnly):
         return scan.finish(files, str(self.path))
 
     def state(self) -> bytes:
-        """Sizes and times of the shards."""
+        """Return sizes and times of the shards."""
         if self._facts is None:
             shards = _find_shards(self.path)
             self._facts = facts_of(map(shards.path, shards.names))
@@ -112,7 +112,7 @@ def _find_shards(path: Path) -> _Shards:
 
 @dataclass(slots=True)
 class _ImageMembers:
-    """Where the members of one suffix stand: parallel arrays, in the order of samples."""
+    """Places of the members of one suffix: parallel arrays, in the order of samples."""
 
     sample: array[int] = field(default_factory=lambda: array("q"))
     shard: array[int] = field(default_factory=lambda: array("i"))
@@ -121,7 +121,7 @@ class _ImageMembers:
 
 
 class _Scan:
-    """Everything found so far: members become samples here."""
+    """State of a scan, in which members become samples."""
 
     def __init__(self, shards: _Shards) -> None:
         self._shards = shards
@@ -134,7 +134,7 @@ class _Scan:
         self._left_out: Counter[str] = Counter(shards.left_out)
 
     def read_shard(self, index: int) -> None:
-        """One tar from its beginning to its end."""
+        """Read one tar from its beginning to its end."""
         with InputFile(self._shards.path(self._shards.names[index])) as file:
             base: str | None = None
             suffixes: set[str] = set()
@@ -171,7 +171,7 @@ class _Scan:
             self._left_out[f".{suffix}"] += 1
 
     def _small_field(self, shard: int, file: InputFile, member: Member, suffix: str) -> dict[str, object]:
-        """The columns that a member of text gives."""
+        """Return the columns of a text member."""
         if member.length > MAX_FIELD_BYTES:
             self._refuse(shard, member, f"member '{member.name}' is too long for a text: {member.length} bytes")
         name, _, ending = suffix.rpartition(".")
@@ -198,7 +198,7 @@ class _Scan:
         return {f"{prefix}{key}": item for key, item in value.items()}
 
     def finish(self, files: list[bytes], where: str) -> Listing:
-        """All samples as columns."""
+        """Return all samples as columns."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -228,7 +228,7 @@ class _Scan:
         )
 
     def _keys(self) -> pa.Array:
-        """The base names if no two samples share one, else with the shard's name before them."""
+        """Return the base names if they are unique, else with the shard's name before them."""
         import pyarrow as pa
 
         keys = [self._own_keys.get(index, base) for index, base in enumerate(self._bases)]
@@ -278,11 +278,11 @@ class _Scan:
 
     def _refuse(self, shard: int, member: Member, what: str) -> NoReturn:
         place = f"{self._shards.path(self._shards.names[shard])}: byte {member.offset}"
-        raise SourceError(what, where=place, fix="correct the member and write the tar anew", code=611)
+        raise SourceError(what, where=place, fix="correct the member and write the tar again", code=611)
 
 
 def split_name(name: str) -> tuple[str, str]:
-    """Base name and suffix of a member; the suffix is in lower case, and "" if it belongs to no sample.
+    """Return base name and suffix of a member. The suffix is in lower case, and "" if it belongs to no sample.
 
     >>> split_name("a.b/0001.seg.PNG"), split_name("a/.hidden"), split_name("README")
     (('a.b/0001', 'seg.png'), ('a/.hidden', ''), ('README', ''))
@@ -295,9 +295,9 @@ def split_name(name: str) -> tuple[str, str]:
 
 
 def name_fields(suffixes: dict[str, set[int]], where: str) -> dict[str, list[str]]:
-    """Which suffixes make up which image field, `image` first. Values say which samples have the suffix.
+    """Return the suffixes of each image field, `image` first. Values are the samples that have the suffix.
 
-    Plain endings are one field unless a sample has two of them; a suffix with a name in it is the field of that name.
+    Plain endings form one field unless a sample has two of them; a suffix with a name forms the field of that name.
 
     >>> name_fields({"jpg": {0}, "png": {1}, "seg.png": {0, 1}}, "")
     {'image': ['jpg', 'png'], 'seg': ['seg.png']}
@@ -337,4 +337,4 @@ def name_fields(suffixes: dict[str, set[int]], where: str) -> dict[str, list[str
 
 
 def _refuse_constant(text: str) -> NoReturn:
-    raise ValueError(f"{text} is no JSON")
+    raise ValueError(f"{text} is not JSON")

@@ -26,7 +26,7 @@ MakeStore = Callable[[], Store]
 
 
 def check_an_object_is_read_as_it_was_published(make: MakeStore) -> None:
-    """Objects of every size come back whole; an empty object exists."""
+    """Check that objects of every size are read back whole, and that an empty object exists."""
     store = make()
     for number, name in enumerate(NAMES):
         data = random.Random(number).randbytes(number * 1000)
@@ -36,7 +36,7 @@ def check_an_object_is_read_as_it_was_published(make: MakeStore) -> None:
 
 
 def check_ranges_come_in_the_order_asked_for(make: MakeStore) -> None:
-    """Ranges may overlap, repeat, touch the end and be empty."""
+    """Check that ranges may overlap, repeat, touch the end and be empty."""
     store = make()
     data = bytes(range(256)) * 4
     store.publish("object", data)
@@ -46,7 +46,7 @@ def check_ranges_come_in_the_order_asked_for(make: MakeStore) -> None:
 
 
 def check_a_range_beyond_the_end_is_refused(make: MakeStore) -> None:
-    """Fewer bytes than asked for are an error, never a short answer."""
+    """Check that a range beyond the end is an error, never a shorter answer."""
     store = make()
     store.publish("object", b"0123456789")
     for wanted in (ByteRange(0, 11), ByteRange(9, 2), ByteRange(10, 1), ByteRange(1 << 40, 1)):
@@ -54,7 +54,7 @@ def check_a_range_beyond_the_end_is_refused(make: MakeStore) -> None:
 
 
 def check_a_missing_object_has_no_size_and_is_not_read(make: MakeStore) -> None:
-    """`size` answers whether there is an object; a folder is none."""
+    """Check that `size` tells whether an object exists, and that a folder is not an object."""
     store = make()
     store.publish("folder/object", b"x")
     for name in ("nothing", "folder", "folder/object/below", "Folder/object"):
@@ -65,7 +65,7 @@ def check_a_missing_object_has_no_size_and_is_not_read(make: MakeStore) -> None:
 
 
 def check_a_name_is_published_once(make: MakeStore) -> None:
-    """The second publication fails with code 430, and readers still see the first."""
+    """Check that a second publication fails with code 430, and that readers still see the first."""
     store = make()
     store.publish("object", b"first")
     refused = _raises(StorageError, lambda: store.publish("object", b"second"))
@@ -75,7 +75,7 @@ def check_a_name_is_published_once(make: MakeStore) -> None:
 
 
 def check_a_listing_is_sorted_and_takes_a_prefix(make: MakeStore) -> None:
-    """Names come in the order of code points with their sizes; a prefix may end inside a part of a name."""
+    """Check that names are listed by code point with their sizes, and that a prefix may end inside a part."""
     store = make()
     assert list(store.list()) == []
     for number, name in enumerate(NAMES):
@@ -86,7 +86,7 @@ def check_a_listing_is_sorted_and_takes_a_prefix(make: MakeStore) -> None:
 
 
 def check_names_that_are_no_relative_paths_are_refused(make: MakeStore) -> None:
-    """No name leads out of the store."""
+    """Check that no name leads out of the store."""
     store = make()
     for name in BAD_NAMES:
         _raises(ArgumentError, lambda name=name: store.publish(name, b"x"))  # type: ignore[misc]
@@ -96,7 +96,7 @@ def check_names_that_are_no_relative_paths_are_refused(make: MakeStore) -> None:
 
 
 def check_a_large_object_is_refused_where_a_limit_is_given(make: MakeStore) -> None:
-    """`max_bytes` holds before anything is read."""
+    """Check that `max_bytes` applies before anything is read."""
     store = make()
     store.publish("object", b"0123456789")
     assert store.read("object", max_bytes=10) == b"0123456789"
@@ -104,7 +104,7 @@ def check_a_large_object_is_refused_where_a_limit_is_given(make: MakeStore) -> N
 
 
 def check_any_sequence_of_calls_matches_a_dict(make: MakeStore) -> None:
-    """A few hundred random calls give what a dict of bytes gives."""
+    """Check that a few hundred random calls give the results of a dict of bytes."""
     store, model = make(), dict[str, bytes]()
     rng = random.Random(0)
     for _ in range(STEPS):

@@ -102,7 +102,7 @@ def test_a_misspelled_kind_is_answered_with_the_one_meant(tmp_path: Path) -> Non
 def test_a_file_of_no_kind_says_what_was_looked_for(tmp_path: Path) -> None:
     touch(tmp_path / "a.zip")
 
-    with pytest.raises(ArgumentError, match="is no source of a known kind") as caught:
+    with pytest.raises(ArgumentError, match="is not a source of a known kind") as caught:
         open_source(tmp_path / "a.zip")
 
     assert all(kind in caught.value.fix for kind in LOOKED_FOR)

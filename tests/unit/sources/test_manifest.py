@@ -136,12 +136,12 @@ def test_the_state_changes_with_an_image(tmp_path: Path) -> None:
         ("list.csv", "path,key\na.jpg,x\nb.jpg,\n", "a row has an empty key", 3),
         ("list.jsonl", '{"path": "a.jpg", "x": 1}\n{"path": "b.jpg", "x": "one"}', "holds integers and text", 2),
         ("list.jsonl", '{"path": "a.jpg", "x": [1]}\n{"path": "b.jpg", "x": 2}', "holds lists and integers", 2),
-        ("list.jsonl", '{"path": "a.jpg"}\n{"path": ', "the line is no JSON", 2),
+        ("list.jsonl", '{"path": "a.jpg"}\n{"path": ', "the line is not JSON", 2),
         ("list.jsonl", '{"path": "a.jpg"}\n[1]', "the line holds no object", 2),
-        ("list.jsonl", '{"path": "a.jpg", "x": NaN}', "NaN is no value", 1),
+        ("list.jsonl", '{"path": "a.jpg", "x": NaN}', "NaN is not a JSON value", 1),
         ("list.jsonl", '{"path": "a.jpg", "path": "b.jpg"}', "a key stands twice", 1),
         ("list.jsonl", '{"path": "a.jpg", "x": 99999999999999999999}', "a number beyond 64 bits", 1),
-        ("list.jsonl", '{"path": "a.jpg", "x": ' + "[" * 100_000, "the line is no JSON", 1),
+        ("list.jsonl", '{"path": "a.jpg", "x": ' + "[" * 100_000, "the line is not JSON", 1),
     ],
 )
 def test_a_bad_row_is_named_with_its_line(tmp_path: Path, name: str, text: str, what: str, line: int) -> None:
