@@ -44,6 +44,10 @@ RULES = (
     Rule(("native/base/*", "native/codecs/co*", "native/codecs/decode*", "fuzz/*"), (FUZZ,)),
     Rule(("native/codecs/co*", "native/codecs/decode*", "tests/native/codecs*"), ("tests/unit/codecs/test_native.py",)),
     Rule(
+        ("native/codecs/jpeg_back*", "native/codecs/jpeg_strips*", "tests/native/jpeg_back*"),
+        ("tests/unit/codecs/test_native.py",),
+    ),
+    Rule(
         ("native/codecs/jpeg*",),
         tuple(FUZZ_ONE.format(codec=target) for target in ("pjpeg", "restore", "transcode")),
     ),

@@ -47,6 +47,10 @@ struct Sse2 {
     static PENSTOCK_INLINE Words add_saturated(Words a, Words b) { return _mm_adds_epi16(a, b); }
     static PENSTOCK_INLINE Words multiply_words(Words a, Words b) { return _mm_mullo_epi16(a, b); }
     template <int kCount>
+    static PENSTOCK_INLINE Words shift_words_left(Words a) {
+        return _mm_slli_epi16(a, kCount);
+    }
+    template <int kCount>
     static PENSTOCK_INLINE Words shift_words_right(Words a) {
         return _mm_srai_epi16(a, kCount);
     }

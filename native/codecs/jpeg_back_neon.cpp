@@ -38,6 +38,10 @@ struct Neon {
     static PENSTOCK_INLINE Words add_saturated(Words a, Words b) { return vqaddq_s16(a, b); }
     static PENSTOCK_INLINE Words multiply_words(Words a, Words b) { return vmulq_s16(a, b); }
     template <int kCount>
+    static PENSTOCK_INLINE Words shift_words_left(Words a) {
+        return vshlq_n_s16(a, kCount);
+    }
+    template <int kCount>
     static PENSTOCK_INLINE Words shift_words_right(Words a) {
         return vshrq_n_s16(a, kCount);
     }

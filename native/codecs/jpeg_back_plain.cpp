@@ -75,6 +75,9 @@ void transform_2(const Points& in, Points& out, int shift) {
 
 std::uint8_t to_sample(int value) { return static_cast<std::uint8_t>(std::clamp(value, -128, 127) + 128); }
 
+/// An eighth of a DC. libjpeg looks it up in a table of 1024 entries: ten bits with a sign count.
+int mean_of(std::int16_t dc) { return static_cast<std::int16_t>(static_cast<unsigned>(dc + 4) << 3) >> 6; }
+
 /// A dequantised coefficient: products keep their low 16 bits.
 std::int16_t dequantised(const CoefficientGroup& group, std::size_t k, std::size_t lane, const std::uint16_t* quant) {
     if (k >= static_cast<std::size_t>(group.num_positions)) return 0;
@@ -86,7 +89,7 @@ template <int kSize>
 void transform_block(const CoefficientGroup& group, std::size_t lane, const std::uint16_t* quant, std::uint8_t* out,
                      std::size_t stride) {
     if constexpr (kSize == 1) {
-        *out = to_sample((dequantised(group, 0, lane, quant) + 4) >> 3);
+        *out = to_sample(mean_of(dequantised(group, 0, lane, quant)));
     } else {
         constexpr auto transform = kSize == 8 ? transform_8 : kSize == 4 ? transform_4 : transform_2;
         std::int16_t columns[8][8];

@@ -184,7 +184,9 @@ PENSTOCK_INLINE void transform_blocks_small(const Source<V>& source, std::uint8_
     using Words = typename V::Words;
     alignas(64) std::uint8_t samples[kSize][kSize][V::kLanes];
     if constexpr (kSize == 1) {
-        V::store_bytes(V::template shift_words_right<3>(V::add_saturated(source(0), V::fill(4))), samples[0][0]);
+        // Ten bits of an eighth count, as in libjpeg's table.
+        const Words times_eight = V::template shift_words_left<3>(V::add(source(0), V::fill(4)));
+        V::store_bytes(V::template shift_words_right<6>(times_eight), samples[0][0]);
     } else {
         Words columns[kSize][8];
         for (std::size_t x = 0; x < 8; ++x) {

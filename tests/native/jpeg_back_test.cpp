@@ -8,11 +8,15 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "base/cpu.h"
 #include "claims.h"
+#include "codecs/jpeg.h"
 #include "codecs/jpeg_back_kernels.h"
+#include "codecs/jpeg_strips.h"
 
 using namespace penstock;
 using namespace penstock::jpeg;
@@ -65,6 +69,12 @@ Bytes transformed(const CoefficientGroup& group, const QuantTable& quant, unsign
     Samples samples(size, wanted);
     inverse_dct(group, quant, size, samples.targets);
     return samples.bytes;
+}
+
+Parameters parameter(const char* key, const char* value) {
+    std::vector<std::pair<std::string, std::string>> items;
+    items.emplace_back(key, value);
+    return Parameters(std::move(items));
 }
 
 template <typename Make>
@@ -143,6 +153,67 @@ CLAIM(every_path_transforms_like_the_plain_one) {
             }
         }
     }
+}
+
+CLAIM(every_path_takes_quads_like_the_plain_one_and_leaves_zeros) {
+    Noise noise{4};
+    constexpr std::size_t kWords = kHalfBlocks / kQuadBlocks * kQuadWords;
+    for (const std::size_t num_positions : {1U, 2U, 8U, 9U, 40U, 64U}) {
+        std::vector<std::int16_t> source(kWords + 32);
+        const std::size_t shift = (64 - reinterpret_cast<std::uintptr_t>(source.data()) % 64) % 64 / 2;
+        std::int16_t* quads = source.data() + shift;
+        std::vector<std::int16_t> values(kWords);
+        for (std::size_t i = 0; i < kWords; ++i) {
+            values[i] = static_cast<std::int16_t>(i % kQuadWords / kQuadBlocks < num_positions ? noise.next() : 0);
+        }
+        auto group = std::make_unique<CoefficientGroup>();
+        check_paths_agree([&] {
+            std::copy(values.begin(), values.end(), quads);
+            active_back_kernels().take_quads(quads, *group, num_positions);
+            CHECK(std::all_of(quads, quads + kWords, [](std::int16_t value) { return value == 0; }));
+            std::vector<std::int16_t> taken;
+            for (std::size_t k = 0; k < num_positions; ++k) {
+                taken.insert(taken.end(), group->wide[k], group->wide[k] + kHalfBlocks);
+            }
+            return taken;
+        });
+    }
+}
+
+CLAIM(ordinary_files_take_our_path_and_rare_ones_do_not) {
+    const PixelShape shape{90, 140, 3, 1};
+    OwnedImage image(shape, BufferPool::shared());
+    Noise noise{5};
+    for (std::size_t i = 0; i < shape.bytes(); ++i) image.view().data[i] = static_cast<std::uint8_t>(noise.next());
+    const auto is_ours = [&](const Parameters& parameters, const DecodeOptions& options) {
+        const ByteBuffer file = encode(std::as_const(image).view(), parameters);
+        Decompressor decompressor(file.view());
+        decompressor.read_header();
+        OwnedImage out({(90 + options.scale - 1) / options.scale, (140 + options.scale - 1) / options.scale, 3, 1},
+                       BufferPool::shared());
+        return decode_strips(decompressor, file.view(), options, out.view());
+    };
+    for (const SimdPath path : simd_paths()) {
+        force_simd_path(path);
+        const bool is_vector_path = path >= SimdPath::avx2;
+        for (const char* subsampling : {"444", "422", "420"}) {
+            const Parameters parameters = parameter("subsampling", subsampling);
+            for (const std::uint32_t scale : {1U, 2U, 4U, 8U}) {
+                DecodeOptions options;
+                options.scale = scale;
+                CHECK(is_ours(parameters, options) == is_vector_path);
+            }
+        }
+        DecodeOptions plain;
+        plain.plain = true;
+        DecodeOptions fast;
+        fast.fast = true;
+        CHECK(is_ours(parameter("restart", "true"), DecodeOptions{}) == is_vector_path);
+        CHECK(!is_ours(parameter("progressive", "true"), DecodeOptions{}));
+        CHECK(!is_ours(Parameters(), plain));
+        CHECK(!is_ours(Parameters(), fast));
+    }
+    force_simd_path(best_simd_path());
 }
 
 CLAIM(blocks_without_ac_are_flat) {
