@@ -114,10 +114,38 @@ void repair_weir(Bytes file) {
     store_crc(file, 28, file.first(28));
 }
 
+// Checksums of segments, of what stands before them, of the restoration data and of the header.
+void repair_sluice(Bytes file) {
+    if (file.size() < 48) return;
+    const std::uint64_t begin = load_little_endian(file, 32, 4);
+    const std::uint64_t restoration = load_little_endian(file, 36, 4);
+    if (begin >= 56 && begin <= file.size()) {
+        // Offsets ascend; the first that does not is the beginning of the checksums.
+        std::size_t tiles = 0;
+        while (48 + 4 * (tiles + 2) <= begin && load_little_endian(file, 48 + 4 * (tiles + 1), 4) <= file.size() &&
+               load_little_endian(file, 48 + 4 * (tiles + 1), 4) > load_little_endian(file, 48 + 4 * tiles, 4)) {
+            ++tiles;
+        }
+        const std::size_t checksums = 48 + 4 * (tiles + 1);
+        for (std::size_t i = 0; i < tiles && checksums + 4 * (i + 1) <= begin; ++i) {
+            const std::uint64_t from = load_little_endian(file, 48 + 4 * i, 4);
+            const std::uint64_t to = load_little_endian(file, 48 + 4 * (i + 1), 4);
+            store_crc(file, checksums + 4 * i, file.subspan(from, to - from));
+        }
+        store_crc(file, 40, file.subspan(48, begin - 48));
+    }
+    if (restoration >= 4 && restoration <= file.size() - 48) {
+        const std::size_t at = file.size() - restoration;
+        store_crc(file, at, file.subspan(at + 4));
+    }
+    store_crc(file, 44, file.first(44));
+}
+
 }  // namespace
 
 void repair_checksums(Bytes file) {
     if (starts_with(file, kPngSignature)) repair_png(file);
+    if (starts_with(file, "SLUI")) repair_sluice(file);
     if (starts_with(file, "WEIR")) repair_weir(file);
 }
 

@@ -169,8 +169,20 @@ def part_seeds() -> Iterator[Seed]:
                 yield from part_seeds_of(
                     sample_image(2 + 3 * channels, 70 - 13 * channels, channels, f"uint{bits}"), name
                 )
+    yield from sluice_seeds()
     wide = replace(encode_split(sample_image(70, 70, 1, "uint8"), "fast"), flags=1)
     yield Seed("weir_header", "wide-offsets", wide.data())
+
+
+def sluice_seeds() -> Iterator[Seed]:
+    """Segments of Sluice images that are a single tile of one component, and JPEGs to take there and back."""
+    for blocks_wide, blocks_high, quality in ((1, 1, 50), (8, 8, 95), (5, 3, 100), (8, 2, 20)):
+        pixels = sample_image(8 * blocks_high, 8 * blocks_wide, 1, "uint8")
+        file = penstock.encode(pixels, f"sluice:q={quality}")
+        begin, end = (int.from_bytes(file[at : at + 4], "little") for at in (48, 52))
+        label = f"{blocks_wide}-{blocks_high}-{quality}"
+        yield Seed("sluice_tile", label, bytes([0, blocks_wide - 1, blocks_high - 1]) + file[begin:end])
+        yield Seed("sluice_round_trip", label, penstock.encode(pixels, f"jpeg:q={quality}"))
 
 
 def part_seeds_of(pixels: Pixels, profile: str) -> Iterator[Seed]:

@@ -23,7 +23,7 @@ PYTHON_FOLDER = ROOT / "fuzz" / "python"
 
 NATIVE_PARTS = (
     *("l3_round_trip", "metadata", "png_round_trip", "restore", "transcode"),
-    *("weir_header", "weir_round_trip", "weir_tile"),
+    *("sluice_round_trip", "sluice_tile", "weir_header", "weir_round_trip", "weir_tile"),
 )
 READERS = ("dataset", "documents", "index", "manifest", "pcr", "tar")
 PARTS = tuple(sorted((*NATIVE_PARTS, *READERS)))
@@ -51,7 +51,7 @@ def build(sanitizer: str = "address") -> None:
             if done.returncode != 0:
                 raise FuzzError(f"`{' '.join(command)}` failed:\n{done.stdout[-4000:]}{done.stderr[-4000:]}")
         write_seeds(SEEDS)
-        for target in ("jpeg", "restore", "transcode"):
+        for target in ("jpeg", "restore", "sluice_round_trip", "transcode"):
             subprocess.run([str(folder / "fuzz" / "jpeg_seeds"), str(SEEDS / target)], check=True)
 
 

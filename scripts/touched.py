@@ -139,9 +139,10 @@ GROUPS = {ARM64: "arm64", BROWSER: "browser", FRAMEWORKS: "frameworks", FUZZ: "f
 FUZZ_PARTS = {
     "l3": ("l3_round_trip",),
     "png": ("png_round_trip",),
+    "sluice": ("sluice_round_trip", "sluice_tile"),
     "weir": ("weir_header", "weir_round_trip", "weir_tile"),
 }
-CODECS = ("bmp", "jpeg", "l3", "pjpeg", "png", "pnm", "raw", "tiff", "webp", "weir")
+CODECS = ("bmp", "jpeg", "l3", "pjpeg", "png", "pnm", "raw", "sluice", "tiff", "webp", "weir")
 
 
 def main(arguments: list[str]) -> int:

@@ -8,6 +8,7 @@ NB_MODULE(_native, module) {
     bindings::register_base(module);
     bindings::register_codecs(module);
     bindings::register_coefficients(module);
+    bindings::register_sluice(module);
     bindings::register_pixels(module);
     bindings::register_transforms(module);
     bindings::register_storage(module);

@@ -9,6 +9,7 @@ void register_errors(nanobind::module_& module);
 void register_base(nanobind::module_& module);
 void register_codecs(nanobind::module_& module);
 void register_coefficients(nanobind::module_& module);
+void register_sluice(nanobind::module_& module);
 void register_pixels(nanobind::module_& module);
 void register_transforms(nanobind::module_& module);
 void register_storage(nanobind::module_& module);

@@ -12,6 +12,7 @@ const Codec& pjpeg_codec() noexcept;
 const Codec& png_codec() noexcept;
 const Codec& pnm_codec() noexcept;
 const Codec& raw_codec() noexcept;
+const Codec& sluice_codec() noexcept;
 const Codec& webp_codec() noexcept;
 const Codec& weir_codec() noexcept;
 

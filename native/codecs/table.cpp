@@ -16,6 +16,7 @@ std::span<const Codec* const> all_codecs() noexcept {
         &png_codec(),
         &pnm_codec(),
         &raw_codec(),
+        &sluice_codec(),
         &webp_codec(),
         &weir_codec(),
     };

@@ -3,7 +3,7 @@
 import importlib
 import typing
 
-from penstock.codecs import ImageInfo, decode, encode, inspect
+from penstock.codecs import ImageInfo, decode, encode, inspect, transcode
 from penstock.errors import ArgumentError, CodecError, DatasetError, PenstockError, SourceError, StorageError
 from penstock.version import __version__
 
@@ -33,6 +33,7 @@ __all__ = [
     "encode",
     "inspect",
     "open",
+    "transcode",
     "watch",
 ]
 

@@ -80,6 +80,12 @@ def _l3(data: bytearray, width: int, height: int) -> bytes:
     return bytes(data[:20]) + tables
 
 
+def _sluice(data: bytearray, width: int, height: int) -> bytes:
+    struct.pack_into("<II", data, 8, width, height)
+    struct.pack_into("<I", data, 44, _native.crc32c(bytes(data[:44])))
+    return bytes(data)
+
+
 def _weir(data: bytearray, width: int, height: int) -> bytes:
     struct.pack_into("<II", data, 8, width, height)
     struct.pack_into("<I", data, 28, _native.crc32c(bytes(data[:28])))
@@ -113,6 +119,7 @@ HEADERS = {
     "png": Header(pillow("PNG"), _png),
     "pnm": Header(pillow("PPM"), _pnm),
     "raw": Header(encoder("raw"), _raw),
+    "sluice": Header(encoder("sluice"), _sluice),
     "tiff": Header(write_tiff, _tiff),
     "webp": Header(encoder("webp"), _webp, max_side=16383),
     "weir": Header(encoder("weir"), _weir),

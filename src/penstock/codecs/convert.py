@@ -9,7 +9,7 @@ from penstock.codecs.contract import DecodeOptions, ImageInfo
 from penstock.codecs.format import Format
 from penstock.codecs.formats import parse_format
 from penstock.codecs.table import codec_for
-from penstock.codecs.transcode import transcode
+from penstock.codecs.transcode import LOSSLESS, transcode
 from penstock.types import Buffer
 
 
@@ -27,8 +27,8 @@ class Conversion:
 def convert(data: Buffer, format: str | Format, options: DecodeOptions | None = None) -> Conversion:
     """Convert an image to another format; its codec is detected from its content.
 
-    A JPEG becomes a JPEG without loss and keeps its metadata, unless the format names a quality or a subsampling, or
-    the options change the pixels. All other images are decoded and encoded, and keep only their pixels.
+    JPEG and Sluice become each other without loss and keep their metadata, unless the format names a quality or a
+    subsampling, or the options change the pixels. All other images are decoded and encoded, and keep only their pixels.
 
     >>> import numpy, penstock
     >>> photo = penstock.encode(numpy.zeros((8, 8), numpy.uint8), "jpeg")
@@ -39,7 +39,7 @@ def convert(data: Buffer, format: str | Format, options: DecodeOptions | None = 
     wishes = options or DecodeOptions()
     codec = codec_for(data)
     source = codec.inspect(data, max_pixels=wishes.max_pixels)
-    if codec.name == target.codec == "jpeg" and _keeps_coefficients(target, wishes, source):
+    if codec.name in LOSSLESS and target.codec in LOSSLESS and _keeps_coefficients(target, wishes, source):
         return Conversion(transcode(data, target, max_pixels=wishes.max_pixels), target, source, True)
     return Conversion(encode(codec.decode(data, wishes), target), target, source, False)
 

@@ -20,6 +20,7 @@ from penstock.codecs.pjpeg import PJPEG
 from penstock.codecs.png import PNG
 from penstock.codecs.pnm import PNM
 from penstock.codecs.raw import RAW
+from penstock.codecs.sluice import SLUICE
 from penstock.codecs.tiff import TIFF
 from penstock.codecs.webp import WEBP
 from penstock.codecs.weir import WEIR
@@ -36,6 +37,7 @@ BUILTIN: tuple[Codec, ...] = (
     PNG,
     PNM,
     RAW,
+    SLUICE,
     TIFF,
     WEBP,
     WEIR,

