@@ -58,7 +58,6 @@ UNFINISHED: tuple[str, ...] = (
     "src/penstock/plan",
     "src/penstock/profile",
     "src/penstock/report",
-    "src/penstock/storage",
     "src/penstock/torch",
 )
 

@@ -1,4 +1,4 @@
-"""Names to bytes and back: the only Python that opens data files."""
+"""Access to stored bytes by name; the only Python code that opens data files."""
 
 from penstock.storage.folders import make_real_folder, remove_file, remove_tree, sync_file, sync_folder, sync_names
 from penstock.storage.local import (

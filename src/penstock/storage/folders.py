@@ -1,4 +1,4 @@
-"""Folders that are made, emptied and made durable without following a link that somebody planted."""
+"""Folders that are made, emptied and made durable without following planted links."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WRITE_FIX = "check that you may write there, and that the disk is not full or da
 
 
 def make_real_folder(path: str | os.PathLike[str], mode: int = 0o777) -> None:
-    """Create a folder, or accept the one that is there; a link, even to a folder, is refused."""
+    """Create a folder, or accept an existing one. A link, even to a folder, is refused."""
     try:
         os.mkdir(path, mode)  # noqa: PTH102
     except FileExistsError:
@@ -25,7 +25,7 @@ def make_real_folder(path: str | os.PathLike[str], mode: int = 0o777) -> None:
 
 
 def check_real_folder(path: str | os.PathLike[str]) -> None:
-    """Refuse anything but a folder, a link to a folder included."""
+    """Refuse a path that is not a folder, including a link to one."""
     mode = os.lstat(path).st_mode
     if stat.S_ISDIR(mode):
         return
@@ -54,9 +54,9 @@ def empty_folder(descriptor: int, keep: frozenset[str] = frozenset()) -> None:
 
 
 def remove_tree(path: str | os.PathLike[str], keep: frozenset[str] = frozenset()) -> None:
-    """Remove a folder and everything in it; with names to `keep` in it, the folder and these stay.
+    """Remove a folder and everything in it, except names to `keep`, which also keep the folder.
 
-    A folder that is not there is fine; a link to one is refused. Failures are `StorageError`s.
+    A missing folder is not an error; a link to one is refused. Failures are `StorageError`s.
     """
     if not os.path.lexists(path):
         return
@@ -74,7 +74,7 @@ def remove_tree(path: str | os.PathLike[str], keep: frozenset[str] = frozenset()
 
 
 def remove_file(path: str | os.PathLike[str]) -> None:
-    """Remove a file, or a link itself, unless it is not there."""
+    """Remove a file, or a link itself, if it exists."""
     try:
         os.unlink(path)  # noqa: PTH108
     except FileNotFoundError:
@@ -112,7 +112,7 @@ def sync_file(path: str | os.PathLike[str]) -> None:
 def sync_names(path: str | os.PathLike[str]) -> None:
     """Wait until the disk holds the name of a path and of every folder above it, up to the root of its disk.
 
-    Folders that may not be opened are passed over: nobody made anything in them for us.
+    Folders that may not be opened are skipped, because this process cannot have created anything in them.
     """
     place = Path(path).absolute()
     device = place.stat().st_dev

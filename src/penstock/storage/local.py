@@ -40,7 +40,7 @@ def read_input(path: str | os.PathLike[str]) -> bytes:
 
 
 def read_range(path: str | os.PathLike[str], offset: int, length: int) -> bytes:
-    """Bytes `offset` to `offset` + `length` of a file; fewer only if it ends before."""
+    """Read bytes `offset` to `offset` + `length` of a file; fewer only if it ends before."""
     return _native.read_range(os.fsencode(path), offset, length)
 
 
@@ -51,11 +51,11 @@ def write_file(
     durable: bool = False,
     work_folder: str | os.PathLike[str] | None = None,
 ) -> None:
-    """Publish `data` at `path`: readers see what was there before, or all of it, never a part.
+    """Publish `data` at `path`: readers see the old file or all of the new one, never a part.
 
-    A failed write (disk full, no permission) leaves no file behind and an older file as it was.
-    The folder must exist. `durable` waits until the disk holds it, so that it survives a power cut. A killed process
-    may leave a hidden file beside `path`, or in `work_folder`, which must be on the same disk.
+    A failed write (disk full, no permission) leaves no file behind and does not change an older file. The folder must
+    exist. `durable` waits until the disk holds the file, so that it survives a power cut. A killed process may leave a
+    hidden file next to `path`, or in `work_folder`, which must be on the same disk.
 
     >>> import tempfile
     >>> from pathlib import Path
@@ -68,23 +68,23 @@ def write_file(
 
 
 def make_folders(path: str | os.PathLike[str]) -> None:
-    """Create a folder and those above it, unless they exist."""
+    """Create a folder and its parents if they do not exist."""
     _native.make_folders(os.fsencode(path))
 
 
 def file_checksum(path: str | os.PathLike[str]) -> tuple[int, int]:
-    """Size and CRC-32C of a file, which is read once from end to end."""
+    """Return size and CRC-32C of a file, which is read once."""
     return _native.file_checksum(os.fsencode(path))
 
 
 class AppendFile:
-    """A new file that grows under a work name and is put in its place when it is whole."""
+    """New file that grows under a work name, and gets its name when it is complete."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._file: _native.AppendFile | None = _native.AppendFile(os.fsencode(path))
 
     def append(self, data: Buffer) -> None:
-        """Write behind what is there."""
+        """Append data to the file."""
         assert self._file is not None, "the file is closed"
         self._file.append(data)
 
@@ -103,16 +103,16 @@ class AppendFile:
 def probe_reads(
     path: str | os.PathLike[str], offsets: list[int], request_bytes: int, *, depth: int, direct: bool
 ) -> dict[str, float]:
-    """Time reads of `request_bytes` at each offset, `depth` of them under way, past the page cache if `direct`.
+    """Time reads of `request_bytes` at each offset, with `depth` in flight, past the page cache if `direct`.
 
-    Gives `wall_seconds`, `cpu_seconds`, `num_bytes`, `is_direct` and `used_ring` (otherwise one after the other).
+    Returns `wall_seconds`, `cpu_seconds`, `num_bytes`, `is_direct` and `used_ring` (otherwise one after the other).
     Offsets and length are multiples of 4096.
     """
     return _native.probe_reads(os.fsencode(path), offsets, request_bytes, depth, direct, disk_limit())
 
 
 def disk_limit() -> _native.ReadLimit | None:
-    """The slower disk that this process is to pretend, one for all its readers; None if it has none to pretend."""
+    """Return the emulated disk of this process, shared by all its readers; None if there is no limit."""
     return _limit_of(os.environ.get(EMULATED_DISK, ""))
 
 
@@ -126,7 +126,7 @@ atexit.register(_limit_of.cache_clear)  # an object of the extension must not ou
 
 
 def time_opens(paths: list[bytes]) -> float:
-    """Seconds that opening and closing these files takes, one after the other."""
+    """Return the seconds that opening and closing these files takes, one after the other."""
     begin = time.perf_counter()
     for path in paths:
         os.close(os.open(path, os.O_RDONLY | os.O_CLOEXEC))
@@ -134,9 +134,9 @@ def time_opens(paths: list[bytes]) -> float:
 
 
 def append_line(path: str | os.PathLike[str], line: Buffer) -> None:
-    """Add a line, and its end, to a file that grows; made if it is not there.
+    """Append a line to a file, which is created if it does not exist.
 
-    One write, so a kill leaves at most a half line at the end, which the next call takes away.
+    The line is one write, so a kill leaves at most a partial line at the end, which the next call removes.
     """
     with open(path, "ab+", buffering=0) as file:  # noqa: PTH123
         file.seek(0)
@@ -146,10 +146,10 @@ def append_line(path: str | os.PathLike[str], line: Buffer) -> None:
 
 
 def drop_cached(path: str | os.PathLike[str], *, is_on_disk: bool = False) -> None:
-    """Let the page cache forget a file, or every file below a folder: what reads it next reads the disk.
+    """Drop a file, or all files below a folder, from the page cache, so that the next read uses the disk.
 
-    Pages that are not on the disk yet are written first, unless it is known that there are none. Another process
-    that maps the file may keep its pages.
+    Pages that are not on the disk yet are written first, unless `is_on_disk` says that all are. If another process maps
+    the file, its pages may stay.
     """
     place = os.fspath(path)
     names = [os.path.join(folder, name) for folder, _, found in os.walk(place) for name in found] or [place]  # noqa: PTH118

@@ -18,7 +18,7 @@ WORK_SUFFIX = ".penstock-part"
 
 
 class LocalStore(Store):
-    """Files below a folder. Hidden files are no objects; pipes and devices are neither.
+    """Store of the files below a folder. Hidden files, pipes and devices are not objects.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -33,7 +33,7 @@ class LocalStore(Store):
 
     @property
     def place(self) -> str:
-        """The folder."""
+        """Path of the folder."""
         return str(self.root)
 
     def list(self, prefix: str = "") -> Iterator[StoredObject]:

@@ -1,4 +1,4 @@
-"""A folder that one process works on at a time. The lock dies with its process: nothing stale can be left."""
+"""Lock of a folder for one process at a time. The lock ends with its process, so it never becomes stale."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from penstock.errors import StorageError
 from penstock.storage.refusal import refused
 
 ATTEMPTS = 100
-"""To lock a file that others, who end at the same moment, remove again and again."""
+"""Number of attempts to lock a file that ending processes keep removing."""
 
 
 @contextmanager
 def locked(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Hold a file, which is made if it is not there, for the length of a `with`; refuse if another process holds it.
+    """Lock a file inside the block, creating it if necessary; raise an error if another process holds it.
 
     Who holds the lock may remove the file, when everything else is done.
 

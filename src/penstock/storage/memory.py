@@ -36,7 +36,7 @@ class MemoryStore(Store):
                 yield StoredObject(name, len(self._objects[name]))
 
     def size(self, name: str) -> int | None:
-        """Return the size of an object; None if there is none of that name."""
+        """Return the size of an object; None if it does not exist."""
         check_object_name(name)
         found = self._objects.get(name)
         return None if found is None else len(found)

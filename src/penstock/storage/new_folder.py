@@ -1,4 +1,4 @@
-"""A folder that is filled while it is hidden, and takes its name when it is whole."""
+"""Folder that is filled under a hidden name, and gets its own name when it is complete."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ PRIVATE = 0o700
 
 @contextmanager
 def new_folder(out: Path, *, expected_bytes: int) -> Iterator[Path]:
-    """A hidden folder beside `out` that takes its name when the block ends without an error, and vanishes otherwise.
+    """Make a hidden folder next to `out` that is renamed to it at the end of the block, or removed after an error.
 
-    `out` must not exist, or be an empty folder. What a killed process left is thrown away; one that still runs is not
-    disturbed. `expected_bytes` beyond the free space are refused at once. When the name appears, the disk holds
-    everything that is in the folder, so that a power cut leaves all of it or nothing.
+    `out` must not exist, or be an empty folder. The leftovers of a killed process are removed; a running one is not
+    disturbed. If `expected_bytes` do not fit on the disk, it is refused at once. When the name appears, the disk holds
+    everything in the folder, so a power cut leaves all of it or nothing.
 
-    The hidden folder is ours alone until then: a link under its name, or a folder of somebody else, is refused.
+    Until then the hidden folder is private: a link under its name, or another user's folder, is refused.
     """
     _check_free(out)
     parent = out.absolute().parent
@@ -68,7 +68,7 @@ def _check_space(folder: Path, expected_bytes: int) -> None:
 
 
 def _open_private(hidden: Path, out: Path) -> int:
-    """Make the folder, or take over what a killed process left; nobody else writes there while this process lives."""
+    """Make the folder, or take over that of a killed process; no other process writes there meanwhile."""
     try:
         with suppress(FileExistsError):
             hidden.mkdir(PRIVATE)
@@ -96,7 +96,7 @@ def _open_private(hidden: Path, out: Path) -> int:
     except BlockingIOError:
         os.close(descriptor)
         raise StorageError(
-            f"somebody else is writing to '{out}'",
+            f"another process is writing to '{out}'",
             where=str(hidden),
             fix="wait for it, or choose another folder",
             code=432,
@@ -125,7 +125,7 @@ def _publish(descriptor: int, hidden: Path, out: Path) -> None:
 
 
 def _discard(descriptor: int, hidden: Path) -> None:
-    """Remove what was written; as far as possible, because the error that led here is what matters."""
+    """Remove the folder as far as possible; errors are ignored, because the first error matters."""
     with suppress(OSError):
         if _is_at(descriptor, hidden):  # otherwise it has its name already, or somebody moved it
             empty_folder(descriptor)

@@ -1,4 +1,4 @@
-"""Parts of a local file, read where they stand: what parsers of containers (tar, manifests) look through."""
+"""Positioned reads of a local file, for parsers of containers (tar, manifests)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from penstock.storage.refusal import refused
 
 
 class InputFile:
-    """A regular file open for positioned reads. Failures are `StorageError`s that name the path.
+    """Regular file that is open for positioned reads. Failures are `StorageError`s that name the path.
 
     >>> import tempfile, pathlib
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -31,7 +31,7 @@ class InputFile:
             raise refused(error, "open the file") from error
         status = os.fstat(self._descriptor)
         self.size = status.st_size
-        """In bytes, as of opening."""
+        """Size in bytes when the file was opened."""
         if not stat.S_ISREG(status.st_mode):
             self.close()
             raise StorageError(
@@ -39,7 +39,7 @@ class InputFile:
             )
 
     def read_at(self, offset: int, length: int) -> bytes:
-        """The bytes of a range: fewer than asked for only at the end of the file."""
+        """Read the bytes of a range; fewer only at the end of the file."""
         parts: list[bytes] = []
         while length > 0:
             try:
@@ -54,7 +54,7 @@ class InputFile:
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def close(self) -> None:
-        """Give the file back; nothing may be read any more."""
+        """Close the file; it cannot be read afterwards."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1

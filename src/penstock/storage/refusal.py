@@ -1,4 +1,4 @@
-"""An `OSError` of Python as the error that users see."""
+"""Conversion of an `OSError` to the error that users see."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from penstock.errors import StorageError
 def refused(
     error: OSError, doing: str, *, path: str | os.PathLike[str] = "", fix: str = "", code: int = 400
 ) -> StorageError:
-    """The error to raise instead: what could not be done, the path, the system's own words, `errno` kept.
+    """Make the error to raise instead, with the failed action, the path, the system's message and `errno`.
 
     >>> print(refused(FileNotFoundError(2, "No such file or directory", "a/b"), "list the folder"))
     could not list the folder: No such file or directory

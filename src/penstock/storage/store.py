@@ -25,7 +25,7 @@ class StoredObject:
 
     name: str
     size: int
-    """In bytes."""
+    """Size in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class ByteRange:
     def __post_init__(self) -> None:
         if self.offset < 0 or self.length < 0:
             raise ArgumentError(
-                f"{self.length} bytes at byte {self.offset} are no range",
+                f"{self.length} bytes at byte {self.offset} are not a range",
                 where="range",
                 fix="give an offset and a length of 0 or more",
                 code=100,
@@ -56,7 +56,7 @@ class Store(ABC):
     @property
     @abstractmethod
     def place(self) -> str:
-        """Where the store is, for messages."""
+        """Place of the store, for messages."""
 
     @abstractmethod
     def list(self, prefix: str = "") -> Iterator[StoredObject]:
@@ -120,7 +120,7 @@ class Store(ABC):
 
 
 def check_object_name(name: str) -> None:
-    """Refuse a name that is no relative path: empty, with an empty part, `.` or `..`, or a NUL.
+    """Refuse a name that is not a relative path: empty, with an empty part, `.` or `..`, or a NUL.
 
     >>> check_object_name("shards/jpeg-00000.shard")
     >>> check_object_name("../secret")

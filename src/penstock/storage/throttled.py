@@ -1,4 +1,4 @@
-"""A store that is slower than the one behind it: what a network or a disk would be."""
+"""Store that reads another one at a limited rate, to emulate a network or a disk."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from penstock.types import Buffer
 
 
 class ThrottledStore(Store):
-    """Reads of another store at a limited rate, shared by all threads.
+    """Store that reads another one at a limited rate, shared by all threads.
 
     Every range is one request. 0 leaves bytes or requests unlimited.
     """
@@ -29,7 +29,7 @@ class ThrottledStore(Store):
         return self._store.list(prefix)
 
     def size(self, name: str) -> int | None:
-        """Return the size of an object; None if there is none of that name."""
+        """Return the size of an object; None if it does not exist."""
         return self._store.size(name)
 
     def read_ranges(self, name: str, ranges: Sequence[ByteRange]) -> Sequence[bytes]:

@@ -1,4 +1,4 @@
-"""Everything under a folder, links followed: what a source of images is found in. Made for millions of files."""
+"""Recursive listing of a folder with millions of files, following links, to find the images of a source."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from penstock.errors import StorageError
 from penstock.storage.refusal import refused
 
 MAX_VISITS = 64
-"""Of one folder through links: people link a folder of images into a few places, not into hundreds."""
+"""Largest number of visits of one folder through links; real folders are linked into a few places, not hundreds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,24 +22,23 @@ class Tree:
     root: str
     files: list[str]
     folders: list[str]
-    """The empty ones too; without the root itself."""
+    """All folders, including empty ones, without the root."""
 
     def path(self, file: str) -> str:
-        """Where a file of the tree really is."""
+        """Return the real path of a file of the tree."""
         return os.path.join(self.root, file)  # noqa: PTH118 - called a million times
 
     def paths(self) -> list[Path]:
-        """Where all files of the tree really are."""
+        """Return the real paths of all files of the tree."""
         return [Path(self.root, file) for file in self.files]
 
 
 def list_tree(root: str | os.PathLike[str], *, hidden: bool = False) -> Tree:
-    """All files and folders below a folder, the same on every file system and in every locale.
+    """List all files and folders below a folder, in the same order on every file system and in every locale.
 
-    Links are followed; one that leads back to a folder above itself is not entered again. Names that begin with a dot
-    are left out unless `hidden`; pipes, sockets and devices always are. A folder that cannot be listed, a link that
-    leads nowhere and a name that is not UTF-8 are errors: what they hide would be missing from the result without a
-    word.
+    Links are followed, except one that leads back to a folder above itself. Names that begin with a dot are left out
+    unless `hidden` is set; pipes, sockets and devices are always left out. A folder that cannot be listed, a broken
+    link and a name that is not UTF-8 are errors, because their files would be missing silently.
 
     >>> import tempfile, pathlib
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -69,14 +68,14 @@ def list_tree(root: str | os.PathLike[str], *, hidden: bool = False) -> Tree:
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """A folder that was entered, and the one above it."""
+    """Folder that was entered, with the one above it."""
 
     identity: tuple[int, int]
     above: Visit | None
 
 
 class FolderVisits:
-    """Which folders may be entered on a walk that follows links.
+    """Guard of a walk that follows links: decides which folders may be entered.
 
     A link back to a folder above itself is not entered. Links that branch (n folders can make 2^n paths) are refused:
     through links, no folder is entered more than `MAX_VISITS` times.
@@ -87,7 +86,7 @@ class FolderVisits:
         self._num_visits: Counter[tuple[int, int]] = Counter()
 
     def enter(self, entry: os.DirEntry[str], above: Visit) -> Visit | None:
-        """The visit of an inner folder; None if it is one of those above it."""
+        """Return the visit of an inner folder; None if it is one of those above it."""
         identity = _identity(entry.path)
         if entry.is_symlink() and _is_above(identity, above):
             return None
@@ -119,7 +118,7 @@ def _is_above(identity: tuple[int, int], visit: Visit | None) -> bool:
 
 
 def _take_files(tree: Tree, folder: str, prefix: str, hidden: bool) -> list[os.DirEntry[str]]:
-    """Note the files among the entries of one folder; gives its folders."""
+    """Collect the files among the entries of one folder, and return its folders."""
     try:
         with os.scandir(folder) as entries:
             return _sort_out(tree, entries, prefix, hidden)
