@@ -60,7 +60,10 @@ void allocate(Reading& reading) {
         component.sampling = from.sampling;
         component.blocks_wide = from.blocks_wide;
         component.blocks_high = from.blocks_high;
-        component.blocks = CoefficientBlocks(std::size_t{from.blocks_wide} * from.blocks_high);
+        const std::size_t num_blocks = std::size_t{from.blocks_wide} * from.blocks_high;
+        // Sequential scans write whole blocks; the others add to them.
+        component.blocks =
+            frame.is_progressive ? CoefficientBlocks(num_blocks) : CoefficientBlocks::uninitialized(num_blocks);
         if (from.num_fill_blocks() != 0) reading.fills[i] = CoefficientBlocks(from.num_fill_blocks());
     }
 }
@@ -197,10 +200,17 @@ void check_frame(const Frame& frame, const CoefficientImage& image) {
 
 }  // namespace
 
-CoefficientBlocks::CoefficientBlocks(std::size_t num_blocks) : num_blocks_(num_blocks) {
-    if (num_blocks == 0) return;
-    data_ = reinterpret_cast<std::int16_t*>(BufferPool::shared().take(num_blocks * kBlockBytes));
-    std::memset(data_, 0, num_blocks * kBlockBytes);
+CoefficientBlocks::CoefficientBlocks(std::size_t num_blocks) {
+    *this = uninitialized(num_blocks);
+    if (num_blocks != 0) std::memset(data_, 0, num_blocks * kBlockBytes);
+}
+
+CoefficientBlocks CoefficientBlocks::uninitialized(std::size_t num_blocks) {
+    CoefficientBlocks blocks;
+    if (num_blocks == 0) return blocks;
+    blocks.data_ = reinterpret_cast<std::int16_t*>(BufferPool::shared().take(num_blocks * kBlockBytes));
+    blocks.num_blocks_ = num_blocks;
+    return blocks;
 }
 
 CoefficientBlocks::~CoefficientBlocks() {

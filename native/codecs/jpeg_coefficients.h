@@ -26,6 +26,8 @@ class CoefficientBlocks {
     CoefficientBlocks() = default;
     /// All coefficients are zero. Throws `out_of_memory`.
     explicit CoefficientBlocks(std::size_t num_blocks);
+    /// Coefficients are whatever the memory held before: for whoever writes all of them.
+    [[nodiscard]] static CoefficientBlocks uninitialized(std::size_t num_blocks);
     CoefficientBlocks(CoefficientBlocks&& other) noexcept { swap(other); }
     CoefficientBlocks& operator=(CoefficientBlocks&& other) noexcept {
         swap(other);

@@ -171,46 +171,95 @@ struct Plane {
 /// Calls `code_block(slot, block)` for every block of a scan, in coding order, where `slot` counts components of the
 /// scan and `block` is null for a fill block of a plane without any; and `restart()` where a restart marker is due.
 template <typename Coefficient, typename CodeBlock, typename Restart>
-void visit_blocks(const Scan& scan, const std::array<Plane<Coefficient>, kMaxComponents>& planes, CodeBlock code_block,
-                  Restart restart) {
-    std::uint32_t mcus_to_restart = scan.restart_interval;
-    const auto count_down = [&] {
-        if (scan.restart_interval == 0) return;
-        if (mcus_to_restart == 0) {
-            restart();
-            mcus_to_restart = scan.restart_interval;
+class BlockVisit {
+  public:
+    BlockVisit(const Scan& scan, const std::array<Plane<Coefficient>, kMaxComponents>& planes, CodeBlock code_block,
+               Restart restart)
+        : scan_(scan), code_block_(code_block), restart_(restart), mcus_to_restart_(scan.restart_interval) {
+        for (std::size_t slot = 0; slot < scan.num_components; ++slot) {
+            const std::size_t index = scan.components[slot].index;
+            slots_[slot] = {&scan.frame->components[index], planes[index]};
         }
-        --mcus_to_restart;
-    };
-    if (!scan.is_interleaved()) {
-        Coefficient* block = planes[scan.components[0].index].blocks;
-        const std::size_t count = std::size_t{scan.mcus_wide} * scan.mcus_high;
-        for (std::size_t i = 0; i < count; ++i, block += kBlockCoefficients) {
-            count_down();
-            code_block(std::size_t{0}, block);
-        }
-        return;
     }
-    for (std::uint32_t mcu_y = 0; mcu_y < scan.mcus_high; ++mcu_y) {
-        for (std::uint32_t mcu_x = 0; mcu_x < scan.mcus_wide; ++mcu_x) {
-            count_down();
-            for (std::size_t slot = 0; slot < scan.num_components; ++slot) {
-                const FrameComponent& component = scan.frame->components[scan.components[slot].index];
-                const Plane<Coefficient>& plane = planes[scan.components[slot].index];
-                const std::uint32_t across = component.sampling.across;
-                const std::uint32_t down = component.sampling.down;
-                for (std::uint32_t y = mcu_y * down; y < (mcu_y + 1) * down; ++y) {
-                    for (std::uint32_t x = mcu_x * across; x < (mcu_x + 1) * across; ++x) {
-                        const bool is_real = x < component.blocks_wide && y < component.blocks_high;
-                        const std::size_t index =
-                            is_real ? std::size_t{y} * component.blocks_wide + x : component.fill_index(x, y);
-                        Coefficient* base = is_real ? plane.blocks : plane.fills;
-                        code_block(slot, base != nullptr ? base + index * kBlockCoefficients : nullptr);
-                    }
-                }
+
+    void run() {
+        if (!scan_.is_interleaved()) {
+            Coefficient* block = slots_[0].plane.blocks;
+            const std::size_t count = std::size_t{scan_.mcus_wide} * scan_.mcus_high;
+            for (std::size_t i = 0; i < count; ++i, block += kBlockCoefficients) {
+                count_down();
+                code_block_(std::size_t{0}, block);
+            }
+            return;
+        }
+        for (std::uint32_t y = 0; y < scan_.mcus_high; ++y) {
+            for (std::uint32_t x = 0; x < scan_.mcus_wide; ++x) {
+                count_down();
+                for (std::size_t slot = 0; slot < scan_.num_components; ++slot) visit_mcu(slot, x, y);
             }
         }
     }
-}
+
+  private:
+    struct Slot {
+        const FrameComponent* component = nullptr;
+        Plane<Coefficient> plane;
+    };
+
+    void count_down() {
+        if (scan_.restart_interval == 0) return;
+        if (mcus_to_restart_ == 0) {
+            restart_();
+            mcus_to_restart_ = scan_.restart_interval;
+        }
+        --mcus_to_restart_;
+    }
+
+    // The blocks of one component in an MCU. Most MCUs have no fill blocks.
+    void visit_mcu(std::size_t slot, std::uint32_t mcu_x, std::uint32_t mcu_y) {
+        const FrameComponent& component = *slots_[slot].component;
+        const std::uint32_t x = mcu_x * component.sampling.across;
+        const std::uint32_t y = mcu_y * component.sampling.down;
+        const std::uint32_t end_x = x + component.sampling.across;
+        const std::uint32_t end_y = y + component.sampling.down;
+        if (end_x > component.blocks_wide || end_y > component.blocks_high) [[unlikely]] {
+            visit_edge(slot, {x, y, end_x, end_y});
+            return;
+        }
+        Coefficient* row =
+            slots_[slot].plane.blocks + (std::size_t{y} * component.blocks_wide + x) * kBlockCoefficients;
+        for (std::uint32_t i = y; i < end_y; ++i, row += std::size_t{component.blocks_wide} * kBlockCoefficients) {
+            Coefficient* block = row;
+            for (std::uint32_t j = x; j < end_x; ++j, block += kBlockCoefficients) code_block_(slot, block);
+        }
+    }
+
+    struct Blocks {
+        std::uint32_t x;
+        std::uint32_t y;
+        std::uint32_t end_x;
+        std::uint32_t end_y;
+    };
+
+    [[gnu::noinline]] void visit_edge(std::size_t slot, Blocks blocks) {
+        const FrameComponent& component = *slots_[slot].component;
+        const Plane<Coefficient>& plane = slots_[slot].plane;
+        for (std::uint32_t y = blocks.y; y < blocks.end_y; ++y) {
+            for (std::uint32_t x = blocks.x; x < blocks.end_x; ++x) {
+                const bool is_real = x < component.blocks_wide && y < component.blocks_high;
+                const std::size_t index =
+                    is_real ? std::size_t{y} * component.blocks_wide + x : component.fill_index(x, y);
+                Coefficient* base = is_real ? plane.blocks : plane.fills;
+                code_block_(slot, base != nullptr ? base + index * kBlockCoefficients : nullptr);
+            }
+        }
+    }
+
+    const Scan& scan_;
+    CodeBlock code_block_;
+    Restart restart_;
+    std::uint32_t mcus_to_restart_;
+    std::array<Slot, kMaxComponents> slots_;
+};
 
 }  // namespace penstock::jpeg

@@ -113,7 +113,8 @@ struct SymbolTable {
 
 [[nodiscard]] bool fits(int value) noexcept { return value >= -32767 && value <= 32767; }
 
-[[nodiscard]] bool take_dc(CleanBits& bits, const DcTable& table, int& difference) noexcept {
+[[nodiscard]] [[gnu::always_inline]] inline bool take_dc(CleanBits& bits, const DcTable& table,
+                                                         int& difference) noexcept {
     bits.refill();
     DcTable::Entry entry = table.entries[bits.peek(DcTable::kBits)];
     if (entry.length == 0) [[unlikely]] {
@@ -128,7 +129,8 @@ struct SymbolTable {
 
 // Takes the AC coefficients of a sequential block, which must be zero. `end` is the place of the last coefficient or
 // run of zeros that was coded; 0 if there is none. Returns false at a code or a place that does not exist.
-[[nodiscard]] bool take_ac(CleanBits& bits, const AcTable& table, std::int16_t* block, unsigned& end) noexcept {
+[[nodiscard]] [[gnu::always_inline]] inline bool take_ac(CleanBits& bits, const AcTable& table, std::int16_t* block,
+                                                         unsigned& end) noexcept {
     unsigned k = 1;
     for (;;) {
         // The lookup uses bits from before the refill, so that the two run side by side: 25 are in store at least.
@@ -261,6 +263,7 @@ class ScanPass {
     }
 
     void sequential_block(std::size_t slot, std::int16_t* block) {
+        std::memset(block, 0, kBlockCoefficients * sizeof *block);
         CleanBits bits = bits_;
         int difference = 0;
         unsigned end = 0;
@@ -524,7 +527,7 @@ std::size_t ScanReader::read(const Scan& scan, std::size_t begin,
                              const std::array<Plane<std::int16_t>, kMaxComponents>& planes, ScanNotes& notes) {
     tables_->build(scan);
     ScanPass pass(file_, clean_.data(), *tables_, scan, begin, notes);
-    const auto visit = [&](auto code_block) { visit_blocks(scan, planes, code_block, [&] { pass.restart(); }); };
+    const auto visit = [&](auto code_block) { BlockVisit(scan, planes, code_block, [&] { pass.restart(); }).run(); };
     switch (scan.kind()) {
         case Scan::Kind::sequential:
             visit([&](std::size_t slot, std::int16_t* block) { pass.sequential_block(slot, block); });

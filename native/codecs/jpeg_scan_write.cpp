@@ -21,16 +21,23 @@ constexpr std::size_t kMaxBlockBytes = 640;
                 "the data is damaged: restore it from its source");
 }
 
-/// Codes by symbol; a length of 0 means that there is none. Sizes of magnitudes that no symbol has get such an entry
-/// too.
+/// Codes by symbol, with room for sizes of magnitudes that no symbol has; a length of 0 means that there is none.
 struct CodeTable {
     struct Entry {
         std::uint16_t code;
         std::uint16_t length;
     };
-    static constexpr std::size_t kNumEntries = 256 + 32;
+    static constexpr unsigned kSizes = 18;  // of a run: DC differences of arbitrary coefficients have up to 17 bits
 
-    std::array<Entry, kNumEntries> entries;
+    std::array<Entry, std::size_t{16} * kSizes> entries;
+
+    /// A code and the small value behind it, together: `bits << 8 | number of bits`, 0 for none.
+    static constexpr int kSmall = 16;
+    std::array<std::uint32_t, std::size_t{16} * 2 * kSmall> small;
+
+    [[nodiscard]] const Entry& of(unsigned symbol) const noexcept {
+        return entries[(symbol >> 4) * kSizes + (symbol & 15)];
+    }
 
     void build(const HuffmanCode& code) noexcept {
         entries.fill({});
@@ -38,31 +45,48 @@ struct CodeTable {
         std::size_t index = 0;
         for (unsigned length = 1; length <= 16; ++length) {
             for (unsigned i = 0; i < code.counts[length]; ++i, ++next_code) {
-                Entry& entry = entries[code.symbols[index++]];
+                const unsigned symbol = code.symbols[index++];
+                Entry& entry = entries[(symbol >> 4) * kSizes + (symbol & 15)];
                 if (entry.length != 0) continue;  // listed twice: the shorter code counts
                 entry = {static_cast<std::uint16_t>(next_code), static_cast<std::uint16_t>(length)};
             }
             next_code <<= 1;
         }
     }
+
+    void build_small() noexcept {
+        for (unsigned run = 0; run < 16; ++run) {
+            for (int value = -kSmall; value < kSmall; ++value) {
+                const auto size = static_cast<unsigned>(std::bit_width(static_cast<unsigned>(std::abs(value))));
+                const Entry entry = entries[run * kSizes + size];
+                const auto low = static_cast<std::uint32_t>(value < 0 ? value - 1 : value) & ((1U << size) - 1);
+                const std::uint32_t bits = std::uint32_t{entry.code} << size | low;
+                small[run * 2 * kSmall + static_cast<unsigned>(value + kSmall)] =
+                    entry.length == 0 ? 0 : bits << 8 | (entry.length + size);
+            }
+        }
+    }
 };
 
-/// Bits, most significant first, with a zero byte stuffed behind each 0xFF.
+/// Bits, most significant first, with a zero byte stuffed behind each 0xFF. Copy it into a local, use that, copy it
+/// back: stores of bytes would make the compiler load its members again and again. The caller sees to room.
 class StuffedBits {
   public:
-    StuffedBits(ByteBuffer& out, std::size_t max_bytes) : out_(out), max_bytes_(max_bytes), size_(out.size()) {}
+    [[nodiscard]] std::uint8_t* next() const noexcept { return next_; }
+    void move_to(std::uint8_t* next) noexcept { next_ = next; }
 
-    /// Makes room for so many bytes, stuffed ones included.
-    void need(std::size_t bytes) {
-        if (room_ - size_ >= bytes) [[likely]]
-            return;
-        if (size_ > max_bytes_) fail("restoration data describes a longer jpeg than it says");
-        out_.resize(std::max(size_ + bytes, std::min(2 * size_, max_bytes_ + bytes)));
-        room_ = out_.size();
+    /// Appends a code and the low `size` (0 to 17) bits of `value`.
+    [[gnu::always_inline]] void put(const CodeTable::Entry& entry, std::uint32_t value, unsigned size) noexcept {
+        shortest_ = std::min<unsigned>(shortest_, entry.length);
+        const std::uint32_t low = value & ((std::uint32_t{1} << size) - 1);
+        put(std::uint32_t{entry.code} << size | low, entry.length + size);
     }
 
+    /// Whether a code was appended that does not exist.
+    [[nodiscard]] bool lacks_code() const noexcept { return shortest_ == 0; }
+
     /// Appends the low `count` (0 to 32) bits; those above must be zero.
-    void put(std::uint32_t bits, unsigned count) noexcept {
+    [[gnu::always_inline]] void put(std::uint32_t bits, unsigned count) noexcept {
         if (count < free_) [[likely]] {
             buffer_ = buffer_ << count | bits;
             free_ -= count;
@@ -77,7 +101,7 @@ class StuffedBits {
     /// Bits to the next whole byte.
     [[nodiscard]] unsigned bits_to_pad() const noexcept { return free_ & 7; }
 
-    /// Appends a whole number of bytes that are in store. Needs 24 bytes of room.
+    /// Appends what is in store, a whole number of bytes.
     void flush() noexcept {
         for (unsigned left = 64 - free_; left != 0; left -= 8) {
             store_byte(static_cast<std::uint8_t>(buffer_ >> (left - 8)));
@@ -86,41 +110,71 @@ class StuffedBits {
         free_ = 64;
     }
 
-    /// Appends a marker; all bits must have been flushed. Needs 2 bytes of room.
+    /// Appends a marker; all bits must have been flushed.
     void put_marker(std::uint8_t marker) noexcept {
-        out_.data()[size_++] = 0xFF;
-        out_.data()[size_++] = marker;
-    }
-
-    void finish() {
-        if (size_ > max_bytes_) fail("restoration data describes a longer jpeg than it says");
-        out_.resize(size_);
+        *next_++ = 0xFF;
+        *next_++ = marker;
     }
 
   private:
-    void store(std::uint64_t word) noexcept {
+    [[gnu::always_inline]] void store(std::uint64_t word) noexcept {
         constexpr std::uint64_t kHighBits = 0x8080808080808080U;
         constexpr std::uint64_t kOnes = 0x0101010101010101U;
         if ((word & kHighBits & ~(word + kOnes)) == 0) [[likely]] {  // no byte is 0xFF
             if constexpr (std::endian::native == std::endian::little) word = __builtin_bswap64(word);
-            std::memcpy(out_.data() + size_, &word, 8);
-            size_ += 8;
+            std::memcpy(next_, &word, 8);
+            next_ += 8;
             return;
         }
         for (unsigned shift = 64; shift != 0; shift -= 8) store_byte(static_cast<std::uint8_t>(word >> (shift - 8)));
     }
 
     void store_byte(std::uint8_t byte) noexcept {
-        out_.data()[size_++] = byte;
-        if (byte == 0xFF) out_.data()[size_++] = 0;
+        *next_++ = byte;
+        if (byte == 0xFF) *next_++ = 0;
+    }
+
+    std::uint8_t* next_ = nullptr;
+    std::uint64_t buffer_ = 0;
+    unsigned free_ = 64;
+    unsigned shortest_ = 16;  // of all codes
+};
+
+/// The file that is written, with room in front of the bits.
+class Output {
+  public:
+    Output(ByteBuffer& out, std::size_t max_bytes) noexcept
+        : out_(out), max_bytes_(max_bytes), size_(out.size()), end_(out.data() + out.size()) {}
+
+    /// Where writing begins.
+    [[nodiscard]] std::uint8_t* begin() noexcept { return out_.data() + size_; }
+
+    /// Makes room for so many bytes, stuffed ones included.
+    [[gnu::always_inline]] void need(std::size_t bytes, StuffedBits& bits) {
+        if (static_cast<std::size_t>(end_ - bits.next()) >= bytes) [[likely]]
+            return;
+        grow(bytes, bits);
+    }
+
+    void finish(const StuffedBits& bits) {
+        size_ = static_cast<std::size_t>(bits.next() - out_.data());
+        if (size_ > max_bytes_) fail("restoration data describes a longer jpeg than it says");
+        out_.resize(size_);
+    }
+
+  private:
+    [[gnu::noinline]] void grow(std::size_t bytes, StuffedBits& bits) {
+        size_ = static_cast<std::size_t>(bits.next() - out_.data());
+        if (size_ > max_bytes_) fail("restoration data describes a longer jpeg than it says");
+        out_.resize(std::max(size_ + bytes, std::min(2 * size_, max_bytes_ + bytes)));
+        end_ = out_.data() + out_.size();
+        bits.move_to(out_.data() + size_);
     }
 
     ByteBuffer& out_;
     std::size_t max_bytes_;
     std::size_t size_;
-    std::size_t room_ = size_;
-    std::uint64_t buffer_ = 0;
-    unsigned free_ = 64;
+    std::uint8_t* end_;
 };
 
 #if defined(__SSE2__)
@@ -150,6 +204,24 @@ std::uint64_t nonzero_places(const std::int16_t* block) noexcept {
 struct ScanWriter::Tables {
     std::array<CodeTable, kMaxComponents> dc;
     std::array<CodeTable, kMaxComponents> ac;
+    std::array<const CodeTable*, kMaxComponents> slot_dc{};  // components of a scan often share a code
+    std::array<const CodeTable*, kMaxComponents> slot_ac{};
+
+    void build(const Scan& scan) {
+        for (std::size_t slot = 0; slot < scan.num_components; ++slot) {
+            const ScanComponent& component = scan.components[slot];
+            slot_dc[slot] = &dc[slot];
+            slot_ac[slot] = &ac[slot];
+            for (std::size_t other = 0; other < slot; ++other) {
+                if (scan.components[other].dc == component.dc) slot_dc[slot] = slot_dc[other];
+                if (scan.components[other].ac == component.ac) slot_ac[slot] = slot_ac[other];
+            }
+            if (component.dc != nullptr && slot_dc[slot] == &dc[slot]) dc[slot].build(*component.dc);
+            if (component.ac == nullptr || slot_ac[slot] != &ac[slot]) continue;
+            ac[slot].build(*component.ac);
+            if (scan.kind() == Scan::Kind::sequential) ac[slot].build_small();
+        }
+    }
 };
 
 namespace {
@@ -159,42 +231,57 @@ template <typename Tables>
 class WritePass {
   public:
     WritePass(ByteBuffer& out, std::size_t max_bytes, const Tables& tables, const Scan& scan, const ScanNotes& notes)
-        : out_(out, max_bytes), tables_(tables), scan_(scan), notes_(notes), rule_(notes.end_runs) {}
+        : out_(out, max_bytes), tables_(tables), scan_(scan), notes_(notes), rule_(notes.end_runs) {
+        bits_.move_to(out_.begin());
+    }
 
     void sequential_block(std::size_t slot, const std::int16_t* block) {
-        out_.need(kMaxBlockBytes);
-        put_dc(slot, block[0]);
-        const CodeTable& codes = tables_.ac[slot];
+        out_.need(kMaxBlockBytes, bits_);
+        StuffedBits bits = bits_;
+        put_value(bits, *tables_.slot_dc[slot], 0, block[0] - last_dc_[slot]);
+        last_dc_[slot] = block[0];
+        const CodeTable& codes = *tables_.slot_ac[slot];
         std::uint64_t places = nonzero_places(block) & ~std::uint64_t{1};
         unsigned before = 0;
         while (places != 0) {
             const auto k = static_cast<unsigned>(std::countr_zero(places));
             places &= places - 1;
             unsigned run = k - before - 1;
-            for (; run > 15; run -= 16) put_symbol(codes, 0xF0);
-            put_value(codes, run, block[k]);
+            for (; run > 15; run -= 16) bits.put(codes.of(0xF0), 0, 0);
+            const int value = block[k];
+            const auto index = static_cast<unsigned>(value + CodeTable::kSmall);
+            const std::uint32_t small =
+                index < 2 * CodeTable::kSmall ? codes.small[run * 2 * CodeTable::kSmall + index] : 0;
+            if (small != 0) [[likely]] {
+                bits.put(small >> 8, small & 255);
+            } else {
+                put_value(bits, codes, run, value);
+            }
             before = k;
         }
         unsigned left = 63 - before;
-        for (std::uint32_t i = take_extra_zeros(); i != 0; --i) put_extra_zeros(codes, left);
-        if (left != 0) put_symbol(codes, 0);
+        if (has_extra_zeros()) [[unlikely]] {
+            for (std::uint32_t i = take_extra_zeros(); i != 0; --i) put_extra_zeros(bits, codes, left);
+        }
+        if (left != 0) bits.put(codes.of(0), 0, 0);
+        bits_ = bits;
         ++block_;
     }
 
     void dc_first_block(std::size_t slot, const std::int16_t* block) {
-        out_.need(kMaxBlockBytes);
+        out_.need(kMaxBlockBytes, bits_);
         put_dc(slot, block[0] >> scan_.low);
         ++block_;
     }
 
     void dc_refine_block(const std::int16_t* block) {
-        out_.need(kMaxBlockBytes);
-        out_.put(static_cast<std::uint32_t>(block[0] >> scan_.low & 1), 1);
+        out_.need(kMaxBlockBytes, bits_);
+        bits_.put(static_cast<std::uint32_t>(block[0] >> scan_.low & 1), 1);
         ++block_;
     }
 
     void ac_first_block(const std::int16_t* block) {
-        const CodeTable& codes = tables_.ac[0];
+        const CodeTable& codes = *tables_.slot_ac[0];
         unsigned run = 0;
         for (unsigned k = scan_.first; k <= scan_.last; ++k) {
             const int magnitude = std::abs(int{block[k]}) >> scan_.low;
@@ -203,22 +290,22 @@ class WritePass {
                 continue;
             }
             flush_end_run();
-            out_.need(kMaxBlockBytes);
+            out_.need(kMaxBlockBytes, bits_);
             for (; run > 15; run -= 16) put_symbol(codes, 0xF0);
-            put_value(codes, run, block[k] < 0 ? -magnitude : magnitude);
+            put_value(bits_, codes, run, block[k] < 0 ? -magnitude : magnitude);
             run = 0;
         }
         for (std::uint32_t i = take_extra_zeros(); i != 0; --i) {
             flush_end_run();
-            out_.need(kMaxBlockBytes);
-            put_extra_zeros(codes, run);
+            out_.need(kMaxBlockBytes, bits_);
+            put_extra_zeros(bits_, codes, run);
         }
         if (run != 0) end_block();
         ++block_;
     }
 
     void ac_refine_block(const std::int16_t* block) {
-        const CodeTable& codes = tables_.ac[0];
+        const CodeTable& codes = *tables_.slot_ac[0];
         const std::size_t corrections_before = corrections_.size();
         std::uint32_t extra = take_extra_zeros();
         unsigned last_new = 0;
@@ -256,55 +343,51 @@ class WritePass {
 
     void restart() {
         end_interval();
-        out_.need(kMaxBlockBytes);
-        out_.put_marker(static_cast<std::uint8_t>(kRst0 + next_restart_));
+        out_.need(kMaxBlockBytes, bits_);
+        bits_.put_marker(static_cast<std::uint8_t>(kRst0 + next_restart_));
         next_restart_ = (next_restart_ + 1) & 7;
         last_dc_.fill(0);
     }
 
     void finish() {
         end_interval();
-        if (has_missing_code_) fail("restoration data has a Huffman code without a symbol that the image needs");
+        if (bits_.lacks_code()) fail("restoration data has a Huffman code without a symbol that the image needs");
         if (next_padding_ != notes_.padding_bits.size() || next_run_ != notes_.run_lengths.size() ||
             next_extra_ != notes_.extra_zeros.size()) {
             fail("restoration data describes more of a scan than there is");
         }
-        out_.finish();
+        out_.finish(bits_);
     }
 
   private:
-    void put_symbol(const CodeTable& codes, unsigned symbol) noexcept {
-        const CodeTable::Entry entry = codes.entries[symbol];
-        has_missing_code_ |= entry.length == 0;
-        out_.put(entry.code, entry.length);
+    // A symbol and the magnitude behind it, whose bits are its own, or all inverted.
+    [[gnu::always_inline]] static void put_value(StuffedBits& bits, const CodeTable& codes, unsigned run,
+                                                 int value) noexcept {
+        const int sign = value >> 31;
+        const unsigned size = size_of(static_cast<unsigned>((value ^ sign) - sign));
+        bits.put(codes.entries[run * CodeTable::kSizes + size], static_cast<std::uint32_t>(value + sign), size);
     }
 
-    // A symbol and the magnitude behind it: at most 16 + 16 bits. Those of the magnitude are its own, or all inverted.
-    void put_value(const CodeTable& codes, unsigned run, int value) noexcept {
-        const int sign = value >> 31;
-        const auto magnitude = static_cast<unsigned>((value ^ sign) - sign);
-        const unsigned size = size_of(magnitude);
-        const CodeTable::Entry entry = codes.entries[run * 16 + size];
-        has_missing_code_ |= entry.length == 0 || size > 15;
-        const std::uint32_t bits = static_cast<std::uint32_t>(value + sign) & ((std::uint32_t{1} << size) - 1);
-        out_.put(std::uint32_t{entry.code} << size | bits, entry.length + size);
-    }
+    void put_symbol(const CodeTable& codes, unsigned symbol) noexcept { bits_.put(codes.of(symbol), 0, 0); }
 
     void put_dc(std::size_t slot, int dc) noexcept {
         const int difference = dc - last_dc_[slot];
         last_dc_[slot] = dc;
-        put_value(tables_.dc[slot], 0, difference);
+        put_value(bits_, *tables_.slot_dc[slot], 0, difference);
     }
 
-    void put_extra_zeros(const CodeTable& codes, unsigned& zeros) {
+    static void put_extra_zeros(StuffedBits& bits, const CodeTable& codes, unsigned& zeros) {
         if (zeros < 16) fail("restoration data has a run of zeros that does not fit its block");
-        put_symbol(codes, 0xF0);
+        bits.put(codes.of(0xF0), 0, 0);
         zeros -= 16;
     }
 
+    [[nodiscard]] bool has_extra_zeros() const noexcept {
+        return next_extra_ != notes_.extra_zeros.size() && notes_.extra_zeros[next_extra_].block == block_;
+    }
+
     [[nodiscard]] std::uint32_t take_extra_zeros() noexcept {
-        if (next_extra_ == notes_.extra_zeros.size() || notes_.extra_zeros[next_extra_].block != block_) return 0;
-        return notes_.extra_zeros[next_extra_++].runs;
+        return has_extra_zeros() ? notes_.extra_zeros[next_extra_++].runs : 0;
     }
 
     // A symbol of a refining scan, its sign if it has one, and the corrections that were passed on the way to it. Those
@@ -313,9 +396,9 @@ class WritePass {
         const std::size_t own = corrections_.size() - begin;
         const std::size_t waiting = begin;
         flush_end_run(waiting);
-        out_.need(kMaxBlockBytes);
+        out_.need(kMaxBlockBytes, bits_);
         put_symbol(codes, symbol);
-        if (sign >= 0) out_.put(static_cast<std::uint32_t>(sign), 1);
+        if (sign >= 0) bits_.put(static_cast<std::uint32_t>(sign), 1);
         put_corrections(corrections_.size() - own, corrections_.size());
         corrections_.clear();
         begin = 0;
@@ -323,8 +406,8 @@ class WritePass {
 
     void put_corrections(std::size_t begin, std::size_t end) {
         for (std::size_t i = begin; i < end; ++i) {
-            if ((i - begin) % 1024 == 0) out_.need(kMaxBlockBytes);
-            out_.put(corrections_[i], 1);
+            if ((i - begin) % 1024 == 0) out_.need(kMaxBlockBytes, bits_);
+            bits_.put(corrections_[i], 1);
         }
     }
 
@@ -354,19 +437,19 @@ class WritePass {
         if (notes_.end_runs == EndRuns::explicit_ && end_run_ != notes_.run_lengths[next_run_++]) {
             fail("restoration data has a run of blocks that goes on behind its end");
         }
-        out_.need(kMaxBlockBytes);
+        out_.need(kMaxBlockBytes, bits_);
         const unsigned size = size_of(end_run_) - 1;
-        put_symbol(tables_.ac[0], size << 4);
-        out_.put(end_run_ & ((1U << size) - 1), size);
+        put_symbol(*tables_.slot_ac[0], size << 4);
+        bits_.put(end_run_ & ((1U << size) - 1), size);
         put_corrections(0, num_corrections);
         end_run_ = 0;
     }
 
     void end_interval() {
         flush_end_run();
-        out_.need(kMaxBlockBytes);
-        for (unsigned count = out_.bits_to_pad(); count != 0; --count) out_.put(next_padding_bit(), 1);
-        out_.flush();
+        out_.need(kMaxBlockBytes, bits_);
+        for (unsigned count = bits_.bits_to_pad(); count != 0; --count) bits_.put(next_padding_bit(), 1);
+        bits_.flush();
     }
 
     [[nodiscard]] std::uint32_t next_padding_bit() {
@@ -375,7 +458,8 @@ class WritePass {
         return notes_.padding_bits[next_padding_++];
     }
 
-    StuffedBits out_;
+    Output out_;
+    StuffedBits bits_;
     const Tables& tables_;
     const Scan& scan_;
     const ScanNotes& notes_;
@@ -389,7 +473,6 @@ class WritePass {
     std::size_t next_run_ = 0;
     std::size_t next_extra_ = 0;
     unsigned next_restart_ = 0;
-    bool has_missing_code_ = false;
 };
 
 // What libjpeg puts into fill blocks: the DC of the block before, which is of the same MCU, and nothing else.
@@ -414,17 +497,15 @@ ScanWriter::~ScanWriter() = default;
 
 void ScanWriter::write(const Scan& scan, const std::array<Plane<const std::int16_t>, kMaxComponents>& planes,
                        const ScanNotes& notes) {
-    for (std::size_t slot = 0; slot < scan.num_components; ++slot) {
-        if (scan.components[slot].dc != nullptr) tables_->dc[slot].build(*scan.components[slot].dc);
-        if (scan.components[slot].ac != nullptr) tables_->ac[slot].build(*scan.components[slot].ac);
-    }
+    tables_->build(scan);
     WritePass pass(out_, max_bytes_, *tables_, scan, notes);
     FillBlocks fills;
     const auto visit = [&](auto code_block) {
-        visit_blocks(
+        BlockVisit(
             scan, planes,
             [&](std::size_t slot, const std::int16_t* block) { code_block(slot, fills.block(slot, block)); },
-            [&] { pass.restart(); });
+            [&] { pass.restart(); })
+            .run();
     };
     using Block = const std::int16_t*;
     switch (scan.kind()) {
