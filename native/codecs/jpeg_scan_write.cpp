@@ -13,8 +13,8 @@ namespace penstock::jpeg {
 
 namespace {
 
-// What a block takes at most: 64 codes and magnitudes of 31 bits, each byte stuffed, and what is in store.
-constexpr std::size_t kMaxBlockBytes = 640;
+// What a block takes at most: 64 codes and magnitudes of 33 bits, and what is in store.
+constexpr std::size_t kMaxBlockBytes = 320;
 
 [[noreturn]] void fail(const std::string& what) {
     throw Error(ErrorCode::corrupt, what, "restoration data of a jpeg",
@@ -68,9 +68,10 @@ struct CodeTable {
     }
 };
 
-/// Bits, most significant first, with a zero byte stuffed behind each 0xFF. Copy it into a local, use that, copy it
-/// back: stores of bytes would make the compiler load its members again and again. The caller sees to room.
-class StuffedBits {
+/// Bits, most significant first, without the zero bytes that are stuffed later: nothing here depends on the data, so
+/// nothing is mispredicted. Copy it into a local, use that, copy it back: stores of bytes would make the compiler load
+/// its members again and again. The caller sees to room.
+class PlainBits {
   public:
     [[nodiscard]] std::uint8_t* next() const noexcept { return next_; }
     void move_to(std::uint8_t* next) noexcept { next_ = next; }
@@ -85,96 +86,77 @@ class StuffedBits {
     /// Whether a code was appended that does not exist.
     [[nodiscard]] bool lacks_code() const noexcept { return shortest_ == 0; }
 
-    /// Appends the low `count` (0 to 32) bits; those above must be zero.
+    /// Appends the low `count` (0 to 33) bits; those above must be zero. Writes eight bytes, of which only those count
+    /// that are whole.
     [[gnu::always_inline]] void put(std::uint32_t bits, unsigned count) noexcept {
-        if (count < free_) [[likely]] {
-            buffer_ = buffer_ << count | bits;
-            free_ -= count;
-            return;
-        }
-        const unsigned left = count - free_;
-        store(buffer_ << free_ | bits >> left);
-        buffer_ = bits;  // what is stored already is shifted out before the next store
-        free_ = 64 - left;
+        const unsigned total = used_ + count;
+        buffer_ |= std::uint64_t{bits} << 1 << (63 - total);
+        std::uint64_t word = buffer_;
+        if constexpr (std::endian::native == std::endian::little) word = __builtin_bswap64(word);
+        std::memcpy(next_, &word, 8);
+        next_ += total >> 3;
+        buffer_ <<= total & 56;
+        used_ = total & 7;
     }
 
     /// Bits to the next whole byte.
-    [[nodiscard]] unsigned bits_to_pad() const noexcept { return free_ & 7; }
-
-    /// Appends what is in store, a whole number of bytes.
-    void flush() noexcept {
-        for (unsigned left = 64 - free_; left != 0; left -= 8) {
-            store_byte(static_cast<std::uint8_t>(buffer_ >> (left - 8)));
-        }
-        buffer_ = 0;
-        free_ = 64;
-    }
-
-    /// Appends a marker; all bits must have been flushed.
-    void put_marker(std::uint8_t marker) noexcept {
-        *next_++ = 0xFF;
-        *next_++ = marker;
-    }
+    [[nodiscard]] unsigned bits_to_pad() const noexcept { return (8 - used_) & 7; }
 
   private:
-    [[gnu::always_inline]] void store(std::uint64_t word) noexcept {
-        constexpr std::uint64_t kHighBits = 0x8080808080808080U;
-        constexpr std::uint64_t kOnes = 0x0101010101010101U;
-        if ((word & kHighBits & ~(word + kOnes)) == 0) [[likely]] {  // no byte is 0xFF
-            if constexpr (std::endian::native == std::endian::little) word = __builtin_bswap64(word);
-            std::memcpy(next_, &word, 8);
-            next_ += 8;
-            return;
-        }
-        for (unsigned shift = 64; shift != 0; shift -= 8) store_byte(static_cast<std::uint8_t>(word >> (shift - 8)));
-    }
-
-    void store_byte(std::uint8_t byte) noexcept {
-        *next_++ = byte;
-        if (byte == 0xFF) *next_++ = 0;
-    }
-
     std::uint8_t* next_ = nullptr;
-    std::uint64_t buffer_ = 0;
-    unsigned free_ = 64;
-    unsigned shortest_ = 16;  // of all codes
+    std::uint64_t buffer_ = 0;  // left-aligned
+    unsigned used_ = 0;         // 0 to 7 between calls
+    unsigned shortest_ = 16;    // of all codes
 };
 
-/// The file that is written, with room in front of the bits.
+/// The file that is written, and a piece of a scan that waits for its stuffed bytes.
 class Output {
   public:
-    Output(ByteBuffer& out, std::size_t max_bytes) noexcept
-        : out_(out), max_bytes_(max_bytes), size_(out.size()), end_(out.data() + out.size()) {}
+    Output(ByteBuffer& out, std::size_t max_bytes) : out_(out), max_bytes_(max_bytes), piece_(kPieceBytes) {}
 
-    /// Where writing begins.
-    [[nodiscard]] std::uint8_t* begin() noexcept { return out_.data() + size_; }
-
-    /// Makes room for so many bytes, stuffed ones included.
-    [[gnu::always_inline]] void need(std::size_t bytes, StuffedBits& bits) {
-        if (static_cast<std::size_t>(end_ - bits.next()) >= bytes) [[likely]]
+    /// Makes room for so many bytes of bits, at most `kMaxBlockBytes`.
+    [[gnu::always_inline]] void need(std::size_t bytes, PlainBits& bits) {
+        if (static_cast<std::size_t>(piece_.data() + kPieceBytes - bits.next()) >= bytes) [[likely]]
             return;
-        grow(bytes, bits);
+        drain(bits);
     }
 
-    void finish(const StuffedBits& bits) {
-        size_ = static_cast<std::size_t>(bits.next() - out_.data());
-        if (size_ > max_bytes_) fail("restoration data describes a longer jpeg than it says");
-        out_.resize(size_);
+    /// Where bits are put first.
+    [[nodiscard]] std::uint8_t* begin() noexcept { return piece_.data(); }
+
+    /// Moves whole bytes to the file, with a zero byte behind each 0xFF.
+    void drain(PlainBits& bits) {
+        const std::uint8_t* next = piece_.data();
+        const std::uint8_t* const end = bits.next();
+        while (next < end) {
+            const void* found = std::memchr(next, 0xFF, static_cast<std::size_t>(end - next));
+            const std::uint8_t* after = found != nullptr ? static_cast<const std::uint8_t*>(found) + 1 : end;
+            append(next, static_cast<std::size_t>(after - next));
+            static constexpr std::uint8_t kStuffed = 0;
+            if (found != nullptr) append(&kStuffed, 1);
+            next = after;
+        }
+        bits.move_to(piece_.data());
+    }
+
+    void append_marker(std::uint8_t marker) {
+        const std::uint8_t bytes[2] = {0xFF, marker};
+        append(bytes, sizeof bytes);
     }
 
   private:
-    [[gnu::noinline]] void grow(std::size_t bytes, StuffedBits& bits) {
-        size_ = static_cast<std::size_t>(bits.next() - out_.data());
-        if (size_ > max_bytes_) fail("restoration data describes a longer jpeg than it says");
-        out_.resize(std::max(size_ + bytes, std::min(2 * size_, max_bytes_ + bytes)));
-        end_ = out_.data() + out_.size();
-        bits.move_to(out_.data() + size_);
+    static constexpr std::size_t kPieceBytes = std::size_t{1} << 14;
+
+    void append(const std::uint8_t* bytes, std::size_t size) {
+        if (size > max_bytes_ - std::min(max_bytes_, out_.size())) {
+            fail("restoration data describes a longer jpeg than it says");
+        }
+        out_.append(bytes, size);
     }
 
     ByteBuffer& out_;
     std::size_t max_bytes_;
-    std::size_t size_;
-    std::uint8_t* end_;
+    ByteBuffer piece_;
 };
 
 #if defined(__SSE2__)
@@ -237,7 +219,7 @@ class WritePass {
 
     void sequential_block(std::size_t slot, const std::int16_t* block) {
         out_.need(kMaxBlockBytes, bits_);
-        StuffedBits bits = bits_;
+        PlainBits bits = bits_;
         put_value(bits, *tables_.slot_dc[slot], 0, block[0] - last_dc_[slot]);
         last_dc_[slot] = block[0];
         const CodeTable& codes = *tables_.slot_ac[slot];
@@ -343,8 +325,7 @@ class WritePass {
 
     void restart() {
         end_interval();
-        out_.need(kMaxBlockBytes, bits_);
-        bits_.put_marker(static_cast<std::uint8_t>(kRst0 + next_restart_));
+        out_.append_marker(static_cast<std::uint8_t>(kRst0 + next_restart_));
         next_restart_ = (next_restart_ + 1) & 7;
         last_dc_.fill(0);
     }
@@ -356,12 +337,11 @@ class WritePass {
             next_extra_ != notes_.extra_zeros.size()) {
             fail("restoration data describes more of a scan than there is");
         }
-        out_.finish(bits_);
     }
 
   private:
     // A symbol and the magnitude behind it, whose bits are its own, or all inverted.
-    [[gnu::always_inline]] static void put_value(StuffedBits& bits, const CodeTable& codes, unsigned run,
+    [[gnu::always_inline]] static void put_value(PlainBits& bits, const CodeTable& codes, unsigned run,
                                                  int value) noexcept {
         const int sign = value >> 31;
         const unsigned size = size_of(static_cast<unsigned>((value ^ sign) - sign));
@@ -376,7 +356,7 @@ class WritePass {
         put_value(bits_, *tables_.slot_dc[slot], 0, difference);
     }
 
-    static void put_extra_zeros(StuffedBits& bits, const CodeTable& codes, unsigned& zeros) {
+    static void put_extra_zeros(PlainBits& bits, const CodeTable& codes, unsigned& zeros) {
         if (zeros < 16) fail("restoration data has a run of zeros that does not fit its block");
         bits.put(codes.of(0xF0), 0, 0);
         zeros -= 16;
@@ -449,7 +429,7 @@ class WritePass {
         flush_end_run();
         out_.need(kMaxBlockBytes, bits_);
         for (unsigned count = bits_.bits_to_pad(); count != 0; --count) bits_.put(next_padding_bit(), 1);
-        bits_.flush();
+        out_.drain(bits_);
     }
 
     [[nodiscard]] std::uint32_t next_padding_bit() {
@@ -459,7 +439,7 @@ class WritePass {
     }
 
     Output out_;
-    StuffedBits bits_;
+    PlainBits bits_;
     const Tables& tables_;
     const Scan& scan_;
     const ScanNotes& notes_;
