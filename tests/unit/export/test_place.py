@@ -89,7 +89,7 @@ def test_a_running_export_is_not_disturbed(dataset: Path, tmp_path: Path) -> Non
         assert other.stdin is not None
         assert other.stdout is not None
         other.stdout.readline()
-        with pytest.raises(StorageError, match="somebody else is writing"):
+        with pytest.raises(StorageError, match="another process is writing"):
             export(dataset, tmp_path / "back")
         assert (tmp_path / ".back.penstock-part").is_dir()
         other.stdin.close()
