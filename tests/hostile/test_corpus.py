@@ -67,6 +67,18 @@ def test_every_kept_jpeg_is_transcoded_to_its_pixels_or_refused() -> None:
         np.testing.assert_array_equal(penstock.decode(coded), expected)
 
 
+@pytest.mark.parametrize("target", ["jpeg", "pjpeg", "restore", "transcode"])
+def test_every_kept_jpeg_comes_back_from_its_coefficients_or_is_refused(target: str) -> None:
+    """Inputs of `restore` that are no JPEGs are restoration data; the target itself replays those."""
+    for file in sorted((CORPUS / target).iterdir()):
+        data = file.read_bytes()
+        try:
+            image, restoration = _native.jpeg_take_apart(data, 2**16)
+        except penstock.CodecError:
+            continue
+        assert _native.jpeg_put_together(image, restoration) == data
+
+
 @pytest.mark.parametrize("parameter", ["progressive", "optimize", "restart"])
 def test_a_progressive_jpeg_that_lacks_scans_is_not_transcoded_to_other_pixels(parameter: str) -> None:
     """Decoders smooth it over blocks, which they would not do with a file that has all its scans."""
