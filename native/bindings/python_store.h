@@ -18,7 +18,7 @@ namespace penstock::bindings {
 [[nodiscard]] std::shared_ptr<const ByteFile> python_file(PyObject* read, std::string path, std::uint64_t size);
 
 /// Calls `read(name, offset, length)`, which gives an object with exactly so many bytes. Neither the function nor the
-/// columns are owned: whoever makes the store keeps them alive for as long as its readers run.
+/// columns are owned: the owner of the store keeps them alive for as long as its readers run.
 class PythonStore final : public ByteStore {
   public:
     /// `sizes` has the size of each file, in bytes.

@@ -61,7 +61,7 @@ struct SampleTable {
     /// The images of a sample lie in several files: each is read by itself, and they are joined as those of a block
     /// are.
     bool fields_apart = false;
-    /// Where the bytes come from; null for local files of the names in `files`.
+    /// The store that bytes are read from; null for local files of the names in `files`.
     std::shared_ptr<ByteStore> store;
 
     [[nodiscard]] KeptAs kept_as(std::uint64_t id) const noexcept {

@@ -17,11 +17,11 @@ class ByteFile {
     ByteFile& operator=(const ByteFile&) = delete;
 
     [[nodiscard]] virtual std::uint64_t size() const noexcept = 0;
-    /// For messages.
+    /// The path or name that messages show.
     [[nodiscard]] virtual const std::string& path() const noexcept = 0;
     /// Offsets, lengths and addresses of reads are multiples of it; 1 if any will do.
     [[nodiscard]] virtual std::uint64_t alignment() const noexcept { return 1; }
-    /// For a ring of the kernel; -1 if the bytes do not come from a file.
+    /// The descriptor that a ring of the kernel reads; -1 if the bytes do not come from a file.
     [[nodiscard]] virtual int descriptor() const noexcept { return -1; }
     /// Says that bytes just read will not be wanted again.
     virtual void drop(std::uint64_t /*offset*/, std::uint64_t /*length*/) const noexcept {}
@@ -42,9 +42,9 @@ class ByteStore {
     [[nodiscard]] virtual std::shared_ptr<const ByteFile> open(std::uint32_t file) = 0;
     /// The largest alignment that a file asked for so far.
     [[nodiscard]] virtual std::uint64_t alignment() const noexcept { return 1; }
-    /// Whether files have descriptors, so that a ring can read them.
+    /// Tells if files have descriptors, so that a ring can read them.
     [[nodiscard]] virtual bool has_descriptors() const noexcept { return false; }
-    /// How reads that block are done, for statistics.
+    /// The name of blocking reads in statistics.
     [[nodiscard]] virtual const char* engine_name() const noexcept { return "store"; }
 };
 

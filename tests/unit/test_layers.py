@@ -151,6 +151,43 @@ def test_only_storage_opens_data_files(module: str) -> None:
     assert not {call for call in opened if call.split(".")[-1] in opening}
 
 
+QUESTIONS = {
+    *("exists", "is_file", "is_dir", "is_symlink", "is_mount", "is_fifo", "samefile", "stat", "lstat"),
+    *("iterdir", "glob", "rglob", "walk", "scandir", "listdir", "access", "lexists", "isfile", "isdir", "islink"),
+    *("getsize", "getmtime"),
+}
+"""Methods of `pathlib` and functions of `os` that ask the file system about a path."""
+
+ASK_THEMSELVES = {
+    "penstock.machine": "reads the kernel's files on memory and control groups",
+    "penstock.limits.cgroups": "looks for control groups, which are folders of the kernel",
+    "penstock.limits.limited_run": "looks for disks and control groups in /sys",
+    "penstock.doctor.usage": "counts the tasks of a process in /proc",
+    "penstock.lab.rivals.ffcv_beton": "a rival, which runs as its users run it",
+    "penstock.lab.rivals.learned_codec": "a rival, in a process of its own",
+}
+"""Modules that ask about something other than data, and what."""
+
+
+def questions_in(module: str) -> set[str]:
+    """Return the questions about paths that a module asks by itself; functions that it imports do not count."""
+    asked = (call for call in calls_in(module) if "." in call)
+    return {call for call in asked if call.split(".")[-1] in QUESTIONS and call != "ast.walk"}
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_only_storage_asks_whether_a_path_exists(module: str) -> None:
+    if is_under(module, ("penstock.storage",)) or module in ASK_THEMSELVES:
+        return
+    assert not questions_in(module), f"ask penstock.storage instead: {sorted(questions_in(module))}"
+
+
+@pytest.mark.parametrize("module", ASK_THEMSELVES)
+def test_modules_that_may_ask_still_do(module: str) -> None:
+    assert module in MODULES
+    assert questions_in(module), "it needs no exception any more"
+
+
 def test_the_interpreter_lock_is_taken_and_released_in_one_place() -> None:
     files = [path for path in (ROOT / "native").rglob("*") if path.suffix in (".cpp", ".h")]
     asking = {path.stem for path in files if re.search(r"gil_scoped|PyGILState|PyEval_", path.read_text("utf-8"))}

@@ -16,6 +16,7 @@ from penstock.load.budget import MemoryRequest, plan_budget
 from penstock.plan import Goals, Plan, Row, make_plan
 from penstock.profile import Profile
 from penstock.profile.measure import ProfileOptions, measure
+from penstock.storage import is_folder
 from penstock.transforms import split
 from penstock.transforms.named import named
 from penstock.types import OnProgress, no_progress
@@ -173,6 +174,6 @@ def _bench_options(decision: Decision, row: Row) -> LoaderBenchOptions:
 def _existing(path: Path) -> Path:
     """The nearest folder above a path that exists: where its disk can be measured."""
     for folder in path.absolute().parents:
-        if folder.is_dir():
+        if is_folder(folder):
             return folder
     return Path("/")

@@ -17,6 +17,7 @@ from penstock.codecs import Format
 from penstock.errors import PenstockError, StorageError
 from penstock.index import ASK
 from penstock.sources.source import Source
+from penstock.storage import is_folder
 from penstock.units import bytes_text
 
 TRIALS = 6
@@ -191,4 +192,4 @@ def _spread(ranks: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
 
 
 def _existing(path: Path) -> Path:
-    return next((parent for parent in (path, *path.absolute().parents) if parent.is_dir()), Path("/"))
+    return next((parent for parent in (path, *path.absolute().parents) if is_folder(parent)), Path("/"))

@@ -25,7 +25,7 @@ from penstock.records.dataset import open_dataset
 from penstock.records.manifest import Manifest
 from penstock.sources import index_of, open_source
 from penstock.sources.source import Source
-from penstock.storage import read_input
+from penstock.storage import is_folder, read_input
 from penstock.types import OnProgress, no_progress
 
 POLL_SECONDS = 0.1
@@ -132,7 +132,7 @@ class Preparation:
         work, recipe = self._work, self.recipe
         if not force and work.is_finished() and not work.has_leftovers():
             return _already_built(work, recipe)
-        replaces = force and work.root.is_dir()
+        replaces = force and is_folder(work.root)
         if not replaces:
             self._check_space()
         with work.held():
@@ -240,7 +240,7 @@ def _with_formats(options: BuildOptions, foreign: set[str]) -> BuildOptions:
 
 def _check_apart(source: Path, out: Path) -> None:
     """Refuse a dataset inside its own source, which is only read."""
-    if source.is_dir() and out.resolve().is_relative_to(source.resolve()):
+    if is_folder(source) and out.resolve().is_relative_to(source.resolve()):
         raise ArgumentError(
             "the dataset would lie inside its own source", where=str(out), fix="choose a folder outside of it", code=100
         )

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from penstock.errors import DatasetError
 from penstock.index import ASK, FileNames, ImageColumns, ListedIndex
 from penstock.sources.source import Source
-from penstock.storage import AppendFile, make_folders, read_file, write_file
+from penstock.storage import AppendFile, file_size, is_file, make_folders, read_file, write_file
 from penstock.types import OnProgress
 
 BATCH_ROWS = 64
@@ -48,9 +48,9 @@ def _stage_field(
 ) -> npt.NDArray[np.int64]:
     """Return the offset of each row, in ascending order, and the end of the last one."""
     ends = path.with_suffix(".ends")
-    if path.is_file() and ends.is_file():
+    if is_file(path) and is_file(ends):
         known = np.frombuffer(read_file(ends), np.int64)
-        if len(known) == len(rows) + 1 and path.stat().st_size == known[-1]:
+        if len(known) == len(rows) + 1 and file_size(path) == known[-1]:
             return known
     lengths = []
     with AppendFile(path.with_suffix(".part")) as file:

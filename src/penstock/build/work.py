@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import json
-import os
 import re
 import stat
 from collections.abc import Iterator, Mapping
@@ -16,10 +15,16 @@ from penstock.codecs import Format
 from penstock.errors import DatasetError, StorageError
 from penstock.records.manifest import FILE_NAME, INDEX_NAME
 from penstock.storage import (
+    entries_of,
     file_checksum,
+    file_size,
+    is_file,
+    is_folder,
+    is_taken,
     locked,
     make_folders,
     make_real_folder,
+    mode_of,
     read_file,
     remove_file,
     remove_tree,
@@ -53,14 +58,13 @@ class WorkFolder:
 
     def check(self) -> None:
         """Refuse a folder with files that no build writes."""
-        if not os.path.lexists(self.root):
+        if not is_taken(self.root):
             return
-        if not self.root.is_dir():
+        if not is_folder(self.root):
             raise self._in_the_way("a file is in the way")
-        for entry in sorted(self.root.iterdir()):
-            try:
-                mode = entry.lstat().st_mode
-            except FileNotFoundError:
+        for entry in entries_of(self.root):
+            mode = mode_of(entry)
+            if mode is None:
                 continue  # another build has just ended
             name = entry.name
             if stat.S_ISLNK(mode) and name in (*OWN_FILES, *OWN_FOLDERS):
@@ -75,23 +79,23 @@ class WorkFolder:
 
     def is_finished(self) -> bool:
         """Return whether the folder has a complete dataset."""
-        return (self.root / FILE_NAME).is_file()
+        return is_file(self.root / FILE_NAME)
 
     def has_leftovers(self) -> bool:
         """Return whether the folder has work files of a running or killed build."""
-        return os.path.lexists(self.work)
+        return is_taken(self.work)
 
     def check_begun(self, recipe: Mapping[str, object], state: str) -> None:
         """Refuse to continue another build, or a build whose source has changed."""
         place = self.work / RECIPE_NAME
-        if place.is_file() and read_file(place) != _note(recipe, state):
+        if is_file(place) and read_file(place) != _note(recipe, state):
             raise DatasetError(
                 "another build was begun here: its source, mix or options are not these",
                 where=str(self.root),
                 fix="give the options that it was begun with, or start over with --force",
                 code=205,
             )
-        if not place.is_file() and self.shards.is_dir() and any(self.shards.iterdir()):
+        if not is_file(place) and is_folder(self.shards) and any(entries_of(self.shards)):
             raise DatasetError(
                 "shards are here that belong to no manifest and to no build",
                 where=str(self.shards),
@@ -102,10 +106,10 @@ class WorkFolder:
     def begin(self, recipe: Mapping[str, object], state: str, *, durable: bool) -> None:
         """Prepare the folder, and remove files that a killed build had started."""
         for folder in (self.root, self.work):
-            for entry in sorted(folder.iterdir()):
+            for entry in entries_of(folder):
                 if entry.name.endswith(".part"):
                     remove_file(entry)
-        if not (self.work / RECIPE_NAME).is_file():
+        if not is_file(self.work / RECIPE_NAME):
             write_file(self.work / RECIPE_NAME, _note(recipe, state), durable=True)
         if not durable:
             write_file(self.work / NOT_DURABLE_NAME, b"", durable=True)
@@ -131,8 +135,8 @@ class WorkFolder:
 
     def written_bytes(self) -> int:
         """Return the bytes of finished shards and work files."""
-        folders = [folder for folder in (self.shards, self.work) if folder.is_dir()]
-        return sum(entry.stat().st_size for folder in folders for entry in folder.iterdir())
+        folders = [folder for folder in (self.shards, self.work) if is_folder(folder)]
+        return sum(file_size(entry) for folder in folders for entry in entries_of(folder))
 
     def clear(self) -> None:
         """Remove everything that a build writes, except the lock that the caller holds.
@@ -150,10 +154,10 @@ class WorkFolder:
         found: list[ShardNotes] = []
         while True:
             notes, shard = self.rows_path(stem, len(found)), self.shard_path(stem, len(found))
-            if not notes.is_file() or not shard.is_file():
+            if not is_file(notes) or not is_file(shard):
                 return found
             read = read_notes(read_file(notes), str(notes))
-            if shard.stat().st_size != read.shard_bytes:
+            if file_size(shard) != read.shard_bytes:
                 return found
             found.append(read)
 
@@ -163,7 +167,7 @@ class WorkFolder:
         A durable build writes the rows of a shard after the disk holds the shard, so checking its size is enough.
         """
         found = self.finished_shards(stem)
-        if not (self.work / NOT_DURABLE_NAME).is_file():
+        if not is_file(self.work / NOT_DURABLE_NAME):
             return found
         for number, notes in enumerate(found):
             shard = self.shard_path(stem, number)

@@ -15,7 +15,8 @@ from penstock.build.rules import Rules
 from penstock.cli.group import add_command
 from penstock.cli.output import JsonOption, MaxPixelsOption, Output, new_table
 from penstock.errors import ArgumentError, CodecError
-from penstock.sources import LOOKED_FOR, check_exists
+from penstock.sources import LOOKED_FOR
+from penstock.storage import check_exists
 from penstock.units import bytes_text, count_text, left_out_text, parse_bytes
 
 DEFAULTS = BuildOptions()

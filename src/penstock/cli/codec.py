@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -14,7 +13,7 @@ from penstock.cli.group import add_command, new_group
 from penstock.cli.output import JsonOption, MaxPixelsOption, Output
 from penstock.codecs import Conversion, DecodeOptions, Format, convert, find, find_by_extension, parse_format
 from penstock.errors import ArgumentError, CodecError, PenstockError, StorageError
-from penstock.storage import read_input, write_file
+from penstock.storage import exists, is_file, is_folder, is_taken, read_input, write_file
 from penstock.types import Region
 
 PIPE = "-"
@@ -146,7 +145,7 @@ def _region_of(text: str | None) -> Region | None:
 def _check_target(out: Output, target: str, *, force: bool) -> None:
     """Refuse before the work what would be refused after it."""
     if target != PIPE:
-        if os.path.lexists(target) and not force and not _is_device(target):
+        if is_taken(target) and not force and not _is_device(target):
             raise StorageError(f"'{target}' exists", where=target, fix="add --force to overwrite it", code=430)
         return
     if out.json:
@@ -162,7 +161,7 @@ def _check_target(out: Output, target: str, *, force: bool) -> None:
 
 def _is_device(target: str) -> bool:
     path = Path(target)
-    return path.exists() and not path.is_file() and not path.is_dir()
+    return exists(path) and not is_file(path) and not is_folder(path)
 
 
 def _warn(out: Output, target: str, done: Conversion, wishes: DecodeOptions) -> None:

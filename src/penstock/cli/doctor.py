@@ -14,7 +14,7 @@ from penstock.cli.output import JsonOption, Output
 from penstock.doctor import Bought, Diagnosis, Observed, diagnose_run, estimate, short_profile, watch_command
 from penstock.errors import ArgumentError, PenstockError
 from penstock.machine import memory
-from penstock.storage import list_tree, write_file
+from penstock.storage import file_size, is_folder, list_tree, write_file
 from penstock.transforms.named import NAMED, named
 from penstock.units import bytes_text, parse_rate
 
@@ -87,17 +87,17 @@ def doctor(
 def _check(data: Path | None, transform: str, report: Path | None) -> None:
     """What would only be noticed after the command, which may run for days."""
     named(transform)
-    if data is not None and not data.is_dir():
+    if data is not None and not is_folder(data):
         raise ArgumentError(f"{data} is no folder", where="--data", fix="name the folder of the images", code=100)
-    if report is not None and (report.is_dir() or not report.parent.is_dir()):
-        what = f"{report} is a folder" if report.is_dir() else f"there is no folder {report.parent}"
+    if report is not None and (is_folder(report) or not is_folder(report.parent)):
+        what = f"{report} is a folder" if is_folder(report) else f"there is no folder {report.parent}"
         raise ArgumentError(what, where="--report", fix="name a file in a folder that exists", code=100)
 
 
 def _estimate(out: Output, observed: Observed, data: Path | None, transform: str) -> Bought | None:
     """What Penstock would buy; None, and a word, where the data is not to be found or not to be measured."""
     places = [data] if data is not None else [Path(root) for root in observed.roots]
-    place = next((place for place in places if place.is_dir()), None)
+    place = next((place for place in places if is_folder(place)), None)
     if place is None:
         if observed.num_batches > 0:
             out.warn("which images were read is not known: name them with --data DIR to see what Penstock would buy")
@@ -117,7 +117,7 @@ def _flow_chart(observed: Observed, found: Diagnosis) -> tuple[str, ...]:
     from penstock.lab.advice import Situation, flow_chart  # which only a diagnosis needs
 
     sizes = [
-        sum(path.stat().st_size for path in list_tree(root).paths()) for root in observed.roots if Path(root).is_dir()
+        sum(file_size(path) for path in list_tree(root).paths()) for root in observed.roots if is_folder(Path(root))
     ]
     return flow_chart(
         Situation(

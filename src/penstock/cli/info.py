@@ -14,6 +14,7 @@ from penstock.cli.info_dataset import show_dataset
 from penstock.cli.output import JsonOption, Output, error_fields, new_table
 from penstock.errors import ArgumentError, PenstockError
 from penstock.info import Environment, ImageSummary, describe_dataset, describe_image, environment
+from penstock.storage import exists, is_folder
 from penstock.units import bytes_text, count_text
 
 ImagePaths = Annotated[
@@ -38,7 +39,7 @@ def info(images: ImagePaths = None, json: JsonOption = False) -> None:
     An image's content decides what it is, not its name. Nothing is decoded.
     """
     out = Output(json=json)
-    if images and len(images) == 1 and images[0].is_dir() and _is_dataset(images[0]):
+    if images and len(images) == 1 and is_folder(images[0]) and _is_dataset(images[0]):
         show_dataset(out, describe_dataset(images[0]))
     elif images:
         _show_images(out, images)
@@ -47,7 +48,7 @@ def info(images: ImagePaths = None, json: JsonOption = False) -> None:
 
 
 def _is_dataset(folder: Path) -> bool:
-    return any((folder / name).exists() for name in ("manifest.json", ".build"))
+    return any(exists(folder / name) for name in ("manifest.json", ".build"))
 
 
 def _show_environment(out: Output, found: Environment) -> None:
@@ -101,7 +102,7 @@ def _show_images(out: Output, paths: list[Path]) -> None:
 
 
 def _describe(path: Path) -> ImageSummary:
-    if path.is_dir():
+    if is_folder(path):
         raise ArgumentError(
             f"'{path}' is a folder, not an image",
             where=str(path),

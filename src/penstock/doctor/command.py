@@ -18,7 +18,7 @@ from penstock.doctor.usage import TreeMeter
 from penstock.documents import Document
 from penstock.errors import ArgumentError
 from penstock.machine import this_machine
-from penstock.storage import read_file
+from penstock.storage import entries_of, read_file
 
 LOOK_SECONDS = 0.2
 
@@ -79,5 +79,9 @@ def _environment(folder: str) -> dict[str, str]:
 
 def _read_epochs(folder: Path) -> list[Document]:
     """What the hook wrote, a file per process that had a DataLoader."""
-    files = [Document({"epochs": json.loads(read_file(path))}, path.name) for path in sorted(folder.glob("*.json"))]
+    files = [
+        Document({"epochs": json.loads(read_file(path))}, path.name)
+        for path in entries_of(folder)
+        if path.suffix == ".json"
+    ]
     return [epoch for file in files for epoch in file.items("epochs")]

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from penstock.documents import Json
 from penstock.machine import this_machine
+from penstock.storage import exists
 from penstock.version import __version__
 
 RIVALS = ("torch", "pillow", "imagecodecs", "nvidia-dali-cuda120", "ffcv", "compressai")
@@ -40,7 +41,7 @@ def commit_text() -> str:
 
 def _git(*arguments: str) -> str:
     root = Path(__file__).parents[3]
-    if not (root / ".git").exists():
+    if not exists(root / ".git"):
         return ""
     done = subprocess.run(["git", "-C", str(root), *arguments], capture_output=True, text=True, check=False)
     return done.stdout.strip()

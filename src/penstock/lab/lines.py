@@ -10,7 +10,7 @@ from typing import Any
 
 from penstock.documents import Json
 from penstock.errors import ArgumentError
-from penstock.storage import append_line, read_file, write_file
+from penstock.storage import append_line, exists, read_file, write_file
 
 FILE_NAME = "lines.jsonl"
 FORMER_NAMES = {"means": "enforced_by"}
@@ -82,7 +82,7 @@ def _with_current_names(members: dict[str, Any]) -> dict[str, Any]:
 def load_lines(run: Path) -> list[Line]:
     """The lines of a run's folder; none if it has not begun."""
     path = run / FILE_NAME
-    return read_lines(read_file(path), str(path)) if path.exists() else []
+    return read_lines(read_file(path), str(path)) if exists(path) else []
 
 
 def add_line(run: Path, line: Line) -> None:

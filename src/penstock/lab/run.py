@@ -18,7 +18,7 @@ from penstock.lab.recipes.table import find_recipe
 from penstock.lab.settings import settings_text, with_settings
 from penstock.lab.work import Work
 from penstock.limits import NO_LIMITS, Enforcement, call_worker
-from penstock.storage import locked, make_folders, read_file, write_file
+from penstock.storage import exists, locked, make_folders, read_file, write_file
 from penstock.types import OnProgress, no_progress
 
 RUN_FILE, PARQUET_FILE, LOCK_FILE = "run.json", "lines.parquet", "run.lock"
@@ -67,7 +67,7 @@ def run_recipe(recipe: Recipe, data: Path, out: Path, progress: Progress = Progr
 
 def is_finished(out: Path) -> bool:
     """Whether all cells of a run are measured, or left out; of an older run, whether nothing shows a kill."""
-    was_killed = (out / LOCK_FILE).exists() and not (out / PARQUET_FILE).exists()
+    was_killed = exists(out / LOCK_FILE) and not exists(out / PARQUET_FILE)
     return _told(out).flag("is_finished", not was_killed)
 
 
@@ -81,7 +81,7 @@ def load_run(out: Path) -> tuple[Recipe, str, list[Line]]:
 
 def _told(out: Path) -> Document:
     path = out / RUN_FILE
-    if not path.exists():
+    if not exists(path):
         raise ArgumentError(
             "this is no folder of a run", where=str(out), fix="give what `lab run` had as --out", code=100
         )
@@ -157,7 +157,7 @@ def _paths(cell: Cell, work: Work) -> dict[str, str]:
 
 def _claim(recipe: Recipe, data: Path, out: Path) -> None:
     """Write down what this run is, or check that it is the same as before; one that measured nothing yet may change."""
-    if not (out / RUN_FILE).exists() or not load_lines(out):
+    if not exists(out / RUN_FILE) or not load_lines(out):
         _write_down(recipe, data, out, is_finished=False)
         return
     before, data_before, _ = load_run(out)

@@ -17,7 +17,7 @@ from penstock.errors import ArgumentError, CodecError
 from penstock.lab.recipe import DataFacts
 from penstock.load import Loader
 from penstock.load.source import open_samples
-from penstock.storage import drop_cached, list_tree, make_folders, read_range
+from penstock.storage import drop_cached, exists, is_folder, list_tree, make_folders, read_range
 from penstock.types import OnProgress, no_progress
 
 SOURCE = "source"
@@ -46,7 +46,7 @@ class Work:
         Nothing waits for the disk: these datasets are thrown away with the run.
         """
         path = self.folder / f"{_file_name(variant)}.pen"
-        if not (path / "manifest.json").exists():
+        if not exists(path / "manifest.json"):
             make_folders(self.folder)
             wanted = self._codec if variant == SOURCE else variant
             mix = wanted if _is_mix(wanted) else f"{wanted}=1"
@@ -81,7 +81,7 @@ class Work:
     @cached_property
     def _codec(self) -> str:
         """What most images are stored in."""
-        if not self.data.is_dir():
+        if not is_folder(self.data):
             raise ArgumentError(
                 "there is no such folder", where=str(self.data), fix="name a folder of images", code=100
             )

@@ -18,7 +18,7 @@ from penstock.records.dataset import Dataset
 from penstock.records.manifest import FILE_NAME, FileEntry, checksum_text
 from penstock.records.problem import Problem
 from penstock.records.shard import HEADER, first_in_padding, header_problem, number_of
-from penstock.storage import file_checksum, list_tree, read_file, read_range
+from penstock.storage import file_checksum, file_size, list_tree, read_file, read_range
 from penstock.types import OnProgress, no_progress
 
 POLL_SECONDS = 0.1
@@ -126,7 +126,7 @@ class _Checker:
         path = self.dataset.path / entry.file
         try:
             header = read_range(path, 0, HEADER.size)
-            size = path.stat().st_size  # before it is read: a huge file is not looked through to be told wrong
+            size = file_size(path)  # before it is read: a huge file is not looked through to be told wrong
             crc = 0
             if size == entry.bytes:
                 size, crc = file_checksum(path)

@@ -2,7 +2,6 @@
 
 from penstock.sources.kinds import LOOKED_FOR, SOURCES, open_source, recognise
 from penstock.sources.opening import index_of, open_index
-from penstock.sources.probe import check_exists
 from penstock.sources.source import FilesOnly, Source
 
 __all__ = [
@@ -10,7 +9,6 @@ __all__ = [
     "SOURCES",
     "FilesOnly",
     "Source",
-    "check_exists",
     "index_of",
     "open_index",
     "open_source",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from penstock.errors import SourceError
 from penstock.sources.names import field_name
-from penstock.storage import read_file
+from penstock.storage import is_file, read_file
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -64,7 +64,7 @@ def assemble(
 def read_classes(folder: Path) -> tuple[str, ...] | None:
     """Read the class table next to a manifest or tars, one name per line; None if it does not exist."""
     table = folder / CLASSES
-    if not table.is_file():
+    if not is_file(table):
         return None
     names = tuple(read_file(table).decode("utf-8").splitlines())
     if len(set(names)) < len(names):

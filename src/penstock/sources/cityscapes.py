@@ -21,7 +21,7 @@ from penstock.index import ABSENT, ImageColumns, Listing, Role
 from penstock.sources.files import FileFacts, by_ending, facts_of, files_beside
 from penstock.sources.probe import Probe
 from penstock.sources.source import FilesOnly
-from penstock.storage import list_tree
+from penstock.storage import is_folder, list_tree
 
 PHOTOGRAPHS = "leftImg8bit"
 ANNOTATIONS = ("gtFine", "gtCoarse")
@@ -93,7 +93,7 @@ def _masks(root: Path, photographs: list[str]) -> tuple[dict[str, list[str]], Co
     row = {stem: number for number, stem in enumerate(photographs)}
     masks: dict[str, list[str]] = {}
     left_out: Counter[str] = Counter()
-    for annotation in (name for name in ANNOTATIONS if (root / name).is_dir()):
+    for annotation in (name for name in ANNOTATIONS if is_folder(root / name)):
         for name in list_tree(root / annotation).files:
             stem, _, kind = name.removesuffix(".png").rpartition(f"_{annotation}_")
             field = KINDS.get(kind) if name.endswith(".png") else None

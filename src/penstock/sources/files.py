@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from penstock.errors import SourceError
 from penstock.sources.names import ending_of
-from penstock.storage import list_tree
+from penstock.storage import entries_of, is_folder, list_tree, status_of
 from penstock.storage.refusal import refused
 
 
@@ -37,7 +37,7 @@ def facts_of(paths: Iterable[str | bytes], where: Callable[[int], str] | None = 
     times: list[int] = []
     for index, path in enumerate(paths):
         try:
-            status = os.stat(path)  # noqa: PTH116 - a Path costs more than the rest
+            status = status_of(path)
         except OSError as error:
             told = refused(error, f"look at '{os.fsdecode(path)}'")
             raise told if where is None else told.within(where(index)) from error
@@ -71,11 +71,8 @@ def by_ending(names: Iterable[str]) -> Counter[str]:
 
 def files_beside(root: Path, taken: Collection[str]) -> Counter[str]:
     """Count files of a folder by ending, without the entries that a source uses."""
-    try:
-        others = [entry for entry in root.iterdir() if entry.name not in taken and not entry.name.startswith(".")]
-    except OSError as error:
-        raise refused(error, "list the folder", path=root) from error
-    left_out = by_ending(entry.name for entry in others if not entry.is_dir())
-    for folder in (entry for entry in others if entry.is_dir()):
+    others = [entry for entry in entries_of(root) if entry.name not in taken and not entry.name.startswith(".")]
+    left_out = by_ending(entry.name for entry in others if not is_folder(entry))
+    for folder in (entry for entry in others if is_folder(entry)):
         left_out += by_ending(list_tree(folder).files)
     return left_out

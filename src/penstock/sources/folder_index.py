@@ -20,7 +20,7 @@ from penstock.errors import StorageError, printable
 from penstock.index import Field, FileNames, ImageColumns, ListedIndex, Role, SampleIndex
 from penstock.index.file_names import as_folder, pack_names
 from penstock.sources.folder_listing import list_folder
-from penstock.storage import make_folders, read_file, write_file
+from penstock.storage import changed_at, entries_of, make_folders, read_file, remove_file, status_of, write_file
 from penstock.types import OnProgress, no_progress
 from penstock.units import left_out_text
 
@@ -168,7 +168,7 @@ def _is_current(place: Path, arrays: Arrays) -> bool:
     root = as_folder(place)
     try:
         return all(
-            os.stat(root + text[begin:end]).st_mtime_ns == time  # noqa: PTH116  # bytes: not every name is UTF-8
+            status_of(root + text[begin:end]).st_mtime_ns == time
             for (begin, end), time in zip(pairwise(ends), arrays["folder_times"].tolist(), strict=True)
         )
     except OSError:
@@ -246,6 +246,7 @@ def _keep(path: Path, arrays: Arrays) -> None:
 
 def _forget_oldest(listings: Path) -> None:
     """Remove the oldest listings, so that those of unused or deleted folders do not accumulate."""
-    by_age = sorted(listings.glob("*.npz"), key=lambda path: path.stat().st_mtime_ns, reverse=True)
+    kept = [path for path in entries_of(listings) if path.suffix == ".npz"]
+    by_age = sorted(kept, key=changed_at, reverse=True)
     for path in by_age[MOST_LISTINGS:]:
-        path.unlink(missing_ok=True)
+        remove_file(path)

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from penstock.codecs.table import BUILTIN, plug_ins
 from penstock.errors import StorageError
-from penstock.storage import FolderVisits
+from penstock.storage import status_in, walk_tree
 from penstock.types import OnProgress, no_progress
 from penstock.units import bytes_text, left_out_text
 
@@ -126,33 +126,23 @@ class _Walk:
         self._on_progress = on_progress
 
     def run(self, root: str) -> None:
-        """List all files; links are followed as `FolderVisits` allows."""
-        visits = FolderVisits(root)
-        waiting = [(root, "", visits.root)]
-        while waiting:
-            place, prefix, visit = waiting.pop()
+        """List all files below a folder."""
+        self._on_progress("listing", 0, 0)
+        for folder in walk_tree(root, check=_check_utf8):
             num_before = len(self.found)
-            self.folders[prefix] = _time(place)
+            self.folders[folder.prefix] = folder.changed_at
+            for entry in folder.others:
+                self._take(entry, folder.prefix + entry.name)
+            if folder.prefix and len(self.found) == num_before:
+                self.barren.append(folder.prefix.rstrip("/"))
             self._on_progress("listing", len(self.found), 0)
-            for entry in _entries(place):
-                if entry.name.startswith("."):
-                    continue
-                key = prefix + _utf8(entry)
-                if entry.is_dir():
-                    inner = visits.enter(entry, visit)
-                    if inner is not None:
-                        waiting.append((entry.path, key + "/", inner))
-                else:
-                    self._take(entry, key)
-            if prefix and len(self.found) == num_before:
-                self.barren.append(prefix.rstrip("/"))
 
     def _take(self, entry: os.DirEntry[str], key: str) -> None:
         ending = os.path.splitext(entry.name)[1].lower()  # noqa: PTH122  # a Path costs more than the rest
         if ending not in self._endings:
             self.left_out[ending or "without an ending"] += 1
             return
-        status = _status(entry)
+        status = status_in(entry)
         if not stat.S_ISREG(status.st_mode):  # a pipe or a device would be waited for without end
             self.left_out[f"{ending} that are pipes or devices"] += 1
         elif status.st_size > MAX_FILE_BYTES:
@@ -161,30 +151,8 @@ class _Walk:
             self.found.append((key, entry.path, status))
 
 
-def _entries(place: str) -> list[os.DirEntry[str]]:
-    try:
-        with os.scandir(place) as entries:
-            return list(entries)
-    except OSError as error:
-        raise _told(error, "list the folder", place) from error
-
-
-def _time(place: str) -> int:
-    try:
-        return os.stat(place).st_mtime_ns  # noqa: PTH116  # a Path costs more than the rest
-    except OSError as error:
-        raise _told(error, "list the folder", place) from error
-
-
-def _status(entry: os.DirEntry[str]) -> os.stat_result:
-    try:
-        return entry.stat()
-    except OSError as error:
-        raise _told(error, "look at the file", entry.path) from error
-
-
-def _utf8(entry: os.DirEntry[str]) -> str:
-    """Return the name of an entry, which must be UTF-8 because keys are text in Parquet."""
+def _check_utf8(entry: os.DirEntry[str]) -> None:
+    """Refuse a name that is not UTF-8, because keys are text in Parquet."""
     try:
         entry.name.encode()
     except UnicodeEncodeError as error:
@@ -194,15 +162,3 @@ def _utf8(entry: os.DirEntry[str]) -> str:
             fix="rename it",
             code=440,
         ) from error
-    return entry.name
-
-
-def _told(error: OSError, attempt: str, place: str) -> StorageError:
-    told = StorageError(
-        f"could not {attempt}: {error.strerror}",
-        where=place,
-        fix="check that it exists, and that you may read it",
-        code=400,
-    )
-    told.errno = error.errno
-    return told

@@ -29,6 +29,7 @@ from penstock.sources.names import ending_of, field_name, image_endings, role_of
 from penstock.sources.probe import Probe
 from penstock.sources.rows import Rows, read_rows
 from penstock.sources.source import FilesOnly
+from penstock.storage import is_file, is_folder
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -47,7 +48,7 @@ class Manifest(FilesOnly):
 
     def __init__(self, path: Path, *, allow_outside: bool = False) -> None:
         """Open a manifest. `allow_outside` permits paths that lead out of its folder, by `..` or from the root."""
-        found = [path / name for name in IN_FOLDERS if (path / name).is_file()] if path.is_dir() else [path]
+        found = [path / name for name in IN_FOLDERS if is_file(path / name)] if is_folder(path) else [path]
         if not found:
             raise SourceError(
                 "the folder holds no manifest",

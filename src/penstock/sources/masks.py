@@ -19,7 +19,7 @@ from penstock.sources.folder_listing import list_folder
 from penstock.sources.names import ending_of, image_endings
 from penstock.sources.probe import Probe
 from penstock.sources.source import FilesOnly
-from penstock.storage import list_tree
+from penstock.storage import is_folder, list_tree
 
 IMAGES = "images"
 BESIDE = {"masks": ("mask", Role.MASK), "annotations": ("annotation", Role.MASK), "depth": ("depth", Role.DEPTH)}
@@ -53,7 +53,7 @@ class ImagesAndMasks(FilesOnly):
         left_out = Counter(images.left_out) + files_beside(self.path, (IMAGES, *BESIDE))
         row = {_stem(key): number for number, key in enumerate(images.keys)}
         for folder, (field, role) in BESIDE.items():
-            if (self.path / folder).is_dir():
+            if is_folder(self.path / folder):
                 found, lost = self._find(folder, row)
                 places[field] = self._place(found, count, files)
                 roles[field] = role

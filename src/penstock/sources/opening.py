@@ -13,7 +13,7 @@ from penstock.sources.folder_index import open_folder
 from penstock.sources.image_folder import ImageFolder
 from penstock.sources.kinds import recognise
 from penstock.sources.source import Source
-from penstock.storage import Store
+from penstock.storage import Store, is_file, is_folder
 from penstock.types import OnProgress, no_progress
 
 
@@ -56,7 +56,7 @@ def index_of(source: Source) -> ListedIndex:
 
 def is_dataset(place: Path) -> bool:
     """Tell whether a path is a dataset, an unfinished one included."""
-    return place.suffix == ".pen" or (place / FILE_NAME).is_file() or (place / UNFINISHED).is_dir()
+    return place.suffix == ".pen" or is_file(place / FILE_NAME) or is_folder(place / UNFINISHED)
 
 
 def _open_other(place: Path) -> SampleIndex | None:

@@ -36,7 +36,7 @@ from penstock.sources.parquet_schema import (
     without_unknown,
 )
 from penstock.sources.probe import Probe
-from penstock.storage import list_tree
+from penstock.storage import is_folder, list_tree
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -113,8 +113,8 @@ class _Table:
 
     @classmethod
     def of(cls, path: Path) -> _Table:
-        root, found = (path, list_tree(path).files) if path.is_dir() else (path.parent, [path.name])
-        names = [name for name in found if name.lower().endswith(".parquet") or not path.is_dir()]
+        root, found = (path, list_tree(path).files) if is_folder(path) else (path.parent, [path.name])
+        names = [name for name in found if name.lower().endswith(".parquet") or not is_folder(path)]
         left_out = by_ending(set(found) - set(names))
         if not names:
             raise SourceError(

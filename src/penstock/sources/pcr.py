@@ -25,7 +25,7 @@ from penstock.index import ASK, ImageColumns, Listing, Role
 from penstock.sources.files import facts_of
 from penstock.sources.probe import Probe
 from penstock.sources.protobuf import integers, read_fields
-from penstock.storage import read_file
+from penstock.storage import is_file, read_file
 
 INDEX_NAME = "PCR_index.pb"
 RECORD_ENDING = ".pcr"
@@ -104,7 +104,7 @@ class PcrRecords:
 
     def _read_index(self) -> list[Entry]:
         place = self.path / INDEX_NAME
-        if not place.is_file():
+        if not is_file(place):
             raise SourceError(
                 f"there are records, and no {INDEX_NAME}",
                 where=str(self.path),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 
+from penstock.errors import StorageError
 from penstock.sources.names import image_endings
+from penstock.storage import check_exists, exists, first_names, is_folder
 from penstock.storage.refusal import refused
 
 MAX_ENTRIES = 1000  # a folder of a million images is not listed to find out that it holds images
@@ -34,11 +34,11 @@ class Probe:
     def named(self, *names: str) -> bool:
         """Return whether all of these are directly in the folder, even if it has many entries."""
         is_cut = len(self.top) >= MAX_ENTRIES
-        return all(name in self.top or (is_cut and (self.path / name).exists()) for name in names)
+        return all(name in self.top or (is_cut and exists(self.path / name)) for name in names)
 
     def holds(self, *names: str) -> bool:
         """Return whether all of these are folders directly in the folder."""
-        return self.is_folder and all((self.path / name).is_dir() for name in names)
+        return self.is_folder and all(is_folder(self.path / name) for name in names)
 
     def is_made_of(self, *endings: str) -> bool:
         """Return whether the path mainly has files of these endings; a few next to a tree of images do not count."""
@@ -52,26 +52,25 @@ class Probe:
     def files_in(self, folder: str = "") -> tuple[str, ...]:
         """Return names of files in a sub-folder and the folders below it; only the first ones if there are many."""
         place = self.path / folder
-        return tuple(_names_below(place)) if self.is_folder and place.is_dir() else ()
-
-
-def check_exists(path: Path) -> None:
-    """Refuse a path that does not exist."""
-    try:
-        path.stat()
-    except OSError as error:
-        raise refused(error, "look at the source", path=path) from error
+        return tuple(_names_below(place)) if self.is_folder and is_folder(place) else ()
 
 
 def probe(path: Path) -> Probe:
     """Look at a path; raise an error if it does not exist or cannot be listed."""
     try:
-        if not path.is_dir():
-            path.stat()
+        if not is_folder(path):
+            check_exists(path, "look at the source")
             return Probe(path, False, frozenset({path.name}))
-        top = _names(path)
+        top = first_names(path, MAX_ENTRIES)
         folders = sorted(name for name, is_folder in top.items() if is_folder)[:MAX_FOLDERS]
-        below = {name for folder in folders for name, is_folder in _names(path / folder).items() if not is_folder}
+        below = {
+            name
+            for folder in folders
+            for name, is_folder in first_names(path / folder, MAX_ENTRIES).items()
+            if not is_folder
+        }
+    except StorageError:
+        raise
     except OSError as error:
         raise refused(error, "look at the source", path=path) from error
     return Probe(path, True, frozenset(top), frozenset(below))
@@ -84,16 +83,9 @@ def _names_below(root: Path) -> Iterator[str]:
         deeper: list[Path] = []
         for folder in level[:MAX_FOLDERS]:
             try:
-                entries = _names(folder)
+                entries = first_names(folder, MAX_ENTRIES)
             except OSError:
                 continue
             yield from (name for name, is_folder in entries.items() if not is_folder)
             deeper += [folder / name for name, is_folder in sorted(entries.items()) if is_folder]
         level = deeper
-
-
-def _names(folder: Path) -> dict[str, bool]:
-    """Return the visible entries of a folder, and whether each is a folder."""
-    with os.scandir(folder) as entries:
-        visible = (entry for entry in entries if not entry.name.startswith("."))
-        return {entry.name: entry.is_dir() for entry in islice(visible, MAX_ENTRIES)}

@@ -13,6 +13,7 @@ from pathlib import Path
 from penstock.errors import SourceError
 from penstock.sources.names import ending_of, image_endings
 from penstock.sources.probe import Probe
+from penstock.storage import entries_of, is_folder
 
 COCO_FILE = re.compile(
     r"(instances|person_keypoints|captions|panoptic|stuff|image_info)_.*\.json|_annotations\.coco\.json"
@@ -64,7 +65,7 @@ def _is_voc(probe: Probe) -> bool:
         return True
     places = [probe.path / name for name in probe.top if VOC_FOLDER.fullmatch(name)]
     places += [inner for place in places for inner in _folders(place) if VOC_FOLDER.fullmatch(inner.name)]
-    return any((place / "JPEGImages").is_dir() for place in places)
+    return any(is_folder(place / "JPEGImages") for place in places)
 
 
 def _is_yolo(probe: Probe) -> bool:
@@ -79,7 +80,7 @@ def _is_yolo(probe: Probe) -> bool:
 
 
 def _folders(place: Path) -> list[Path]:
-    return [inner for inner in place.iterdir() if inner.is_dir()] if place.is_dir() else []
+    return [inner for inner in entries_of(place) if is_folder(inner)] if is_folder(place) else []
 
 
 UNSUPPORTED = (

@@ -34,7 +34,7 @@ from penstock.sources.names import field_name, image_endings, role_of, split_of
 from penstock.sources.probe import Probe
 from penstock.sources.source import FilesOnly
 from penstock.sources.tar import Member, read_members
-from penstock.storage import InputFile, list_tree
+from penstock.storage import InputFile, is_folder, list_tree
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -91,7 +91,7 @@ class _Shards:
 
 
 def _find_shards(path: Path) -> _Shards:
-    if path.is_dir():
+    if is_folder(path):
         shards = _Shards(os.fspath(path), list_tree(path).files)
     else:
         shards = _Shards(os.fspath(path.parent), [path.name])
@@ -103,11 +103,11 @@ def _find_shards(path: Path) -> _Shards:
                 fix="decompress it first: images do not shrink any further (`gunzip`, `zstd -d`…)",
                 code=611,
             )
-    tars = [name for name in shards.names if name.lower().endswith(".tar") or not path.is_dir()]
+    tars = [name for name in shards.names if name.lower().endswith(".tar") or not is_folder(path)]
     if not tars:
         raise SourceError("there is no tar here", where=str(path), fix="name a .tar file or a folder of them", code=611)
     others = [name for name in shards.names if not name.lower().endswith(".tar") and name != CLASSES]
-    return _Shards(shards.root, tars, by_ending(others) if path.is_dir() else Counter())
+    return _Shards(shards.root, tars, by_ending(others) if is_folder(path) else Counter())
 
 
 @dataclass(slots=True)

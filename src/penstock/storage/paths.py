@@ -1,18 +1,22 @@
 """Questions about paths of a local disk. Code outside of `storage/` asks them here and nowhere else.
 
-Links are followed. A path that may not be looked at counts as absent, as in `pathlib`.
+Links are followed unless a function says otherwise. A path that may not be looked at is an error, as in `pathlib`.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Callable
+from itertools import islice
+from pathlib import Path
 
 from penstock.errors import StorageError
 from penstock.storage.refusal import refused
 
 AnyPath = str | bytes | os.PathLike[str]
+ABSENT_ERRORS = (errno.ENOENT, errno.ENOTDIR, errno.EBADF, errno.ELOOP)
 
 
 def is_file(path: AnyPath) -> bool:
@@ -45,12 +49,32 @@ def is_taken(path: AnyPath) -> bool:
     return os.path.lexists(path)
 
 
-def names_in(folder: AnyPath) -> list[str]:
-    """Return the names in a folder, sorted, hidden ones included."""
+def entries_of(folder: str | os.PathLike[str]) -> list[Path]:
+    """Return the paths in a folder, sorted, hidden ones included."""
     try:
-        return sorted(os.fsdecode(name) for name in os.listdir(folder))  # noqa: PTH208
+        return sorted(Path(folder, name) for name in os.listdir(folder))  # noqa: PTH208
     except OSError as error:
-        raise refused(error, "list the folder", path=os.fsdecode(folder)) from error
+        raise refused(error, "list the folder", path=folder) from error
+
+
+def first_names(folder: str | os.PathLike[str], most: int) -> dict[str, bool]:
+    """Return visible names in a folder, at most so many, each with whether it is a folder. Raises plain `OSError`."""
+    with os.scandir(folder) as entries:
+        visible = (entry for entry in entries if not entry.name.startswith("."))
+        return {entry.name: entry.is_dir() for entry in islice(visible, most)}
+
+
+def mode_of(path: AnyPath) -> int | None:
+    """Return the mode of a path itself, a link not followed; None if there is nothing."""
+    try:
+        return os.lstat(path).st_mode
+    except FileNotFoundError:
+        return None
+
+
+def status_of(path: AnyPath) -> os.stat_result:
+    """Return size, times and kind of a path, for code that asks about millions. Raises plain `OSError`."""
+    return os.stat(path)  # noqa: PTH116
 
 
 def file_size(path: AnyPath) -> int:
@@ -68,16 +92,16 @@ def changed_at(path: AnyPath) -> int:
     return _status(path).st_mtime_ns
 
 
-def check_exists(path: AnyPath) -> None:
+def check_exists(path: AnyPath, doing: str = "look at the path") -> None:
     """Raise `StorageError` if a path leads nowhere."""
-    _status(path)
+    _status(path, doing)
 
 
-def _status(path: AnyPath) -> os.stat_result:
+def _status(path: AnyPath, doing: str = "look at the path") -> os.stat_result:
     try:
         return os.stat(path)  # noqa: PTH116
     except OSError as error:
-        raise refused(error, "look at the path", path=os.fsdecode(path)) from error
+        raise refused(error, doing, path=os.fsdecode(path)) from error
     except ValueError as error:
         raise StorageError(
             f"{path!r} cannot be a path: {error}", where=repr(path), fix="correct it", code=400
@@ -87,5 +111,9 @@ def _status(path: AnyPath) -> os.stat_result:
 def _has_kind(path: AnyPath, is_of: Callable[[int], bool]) -> bool:
     try:
         return is_of(os.stat(path).st_mode)  # noqa: PTH116
-    except (OSError, ValueError):
+    except ValueError:
         return False
+    except OSError as error:
+        if error.errno in ABSENT_ERRORS:
+            return False
+        raise refused(error, "look at the path", path=os.fsdecode(path)) from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,21 +49,65 @@ def list_tree(root: str | os.PathLike[str], *, hidden: bool = False) -> Tree:
     >>> tree.files, tree.folders
     (['a/2', 'b/1'], ['a', 'b'])
     """
-    top = os.fspath(root)
-    tree = Tree(top, [], [])
-    visits = FolderVisits(top)
-    waiting = [(top, "", visits.root)]
-    while waiting:
-        folder, prefix, visit = waiting.pop()
-        if prefix:
-            tree.folders.append(prefix[:-1])
-        for entry in _take_files(tree, folder, prefix, hidden):
-            inner = visits.enter(entry, visit)
-            if inner is not None:
-                waiting.append((entry.path, f"{prefix}{entry.name}/", inner))
+    tree = Tree(os.fspath(root), [], [])
+    for folder in walk_tree(root, hidden=hidden, check=_check_name):
+        if folder.prefix:
+            tree.folders.append(folder.prefix[:-1])
+        for entry in folder.others:
+            if entry.is_file():
+                tree.files.append(folder.prefix + entry.name)
+            elif entry.is_symlink():
+                _check_link(entry.path)
     tree.files.sort()
     tree.folders.sort()
     return tree
+
+
+@dataclass(frozen=True, slots=True)
+class TreeFolder:
+    """A folder of a walk."""
+
+    prefix: str
+    """Path relative to the root, with a slash at its end; empty for the root itself."""
+    changed_at: int
+    """When the folder last changed, in nanoseconds, as of before it was listed."""
+    others: list[os.DirEntry[str]]
+    """Entries that are no folders."""
+
+
+def walk_tree(
+    root: str | os.PathLike[str], *, hidden: bool = False, check: Callable[[os.DirEntry[str]], None]
+) -> Iterator[TreeFolder]:
+    """Yield every folder below a folder, and itself, with the entries that are no folders, in no special order.
+
+    Links are followed as `FolderVisits` allows; names that begin with a dot are left out unless `hidden`. `check` is
+    called for every entry, and may refuse its name.
+    """
+    top = os.fspath(root)
+    visits = FolderVisits(top)
+    waiting = [(top, "", visits.root)]
+    while waiting:
+        place, prefix, visit = waiting.pop()
+        changed_at, others = _changed_at(place), []
+        for entry in _entries(place):
+            if entry.name.startswith(".") and not hidden:
+                continue
+            check(entry)
+            if not entry.is_dir():
+                others.append(entry)
+                continue
+            inner = visits.enter(entry, visit)
+            if inner is not None:
+                waiting.append((entry.path, f"{prefix}{entry.name}/", inner))
+        yield TreeFolder(prefix, changed_at, others)
+
+
+def status_in(entry: os.DirEntry[str]) -> os.stat_result:
+    """Return size, times and kind of an entry of a walk."""
+    try:
+        return entry.stat()
+    except OSError as error:
+        raise refused(error, "look at the file", path=entry.path) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,36 +161,25 @@ def _is_above(identity: tuple[int, int], visit: Visit | None) -> bool:
     return False
 
 
-def _take_files(tree: Tree, folder: str, prefix: str, hidden: bool) -> list[os.DirEntry[str]]:
-    """Collect the files among the entries of one folder, and return its folders."""
+def _changed_at(folder: str) -> int:
     try:
-        with os.scandir(folder) as entries:
-            return _sort_out(tree, entries, prefix, hidden)
+        return os.stat(folder).st_mtime_ns  # noqa: PTH116
     except OSError as error:
-        if isinstance(error, StorageError):
-            raise
         raise refused(error, "list the folder") from error
 
 
-def _sort_out(tree: Tree, entries: Iterable[os.DirEntry[str]], prefix: str, hidden: bool) -> list[os.DirEntry[str]]:
-    inner: list[os.DirEntry[str]] = []
-    files = tree.files
-    for entry in entries:
-        name = entry.name
-        if name.startswith(".") and not hidden:
-            continue
-        if not name.isascii():
-            _check_name(entry.path)
-        if entry.is_dir():
-            inner.append(entry)
-        elif entry.is_file():
-            files.append(prefix + name)
-        elif entry.is_symlink():
-            _check_link(entry.path)
-    return inner
+def _entries(folder: str) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except OSError as error:
+        raise refused(error, "list the folder") from error
 
 
-def _check_name(path: str) -> None:
+def _check_name(entry: os.DirEntry[str]) -> None:
+    if entry.name.isascii():
+        return
+    path = entry.path
     try:
         path.encode("utf-8")
     except UnicodeEncodeError:

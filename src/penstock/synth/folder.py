@@ -8,7 +8,6 @@ The number is the index of the image in the whole set. No other files are writte
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 from collections.abc import Iterator
@@ -16,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from penstock.errors import StorageError
-from penstock.storage import make_folders
+from penstock.storage import entries_of, is_file, is_folder, is_link, is_taken, make_folders
 
 CLASS_NAME = re.compile(r"class\d{3,}")
 # A killed run leaves a hidden file of the image that it was about to publish.
@@ -30,7 +29,7 @@ def new_folders(root: Path, *, classes: int, masks: bool, force: bool) -> Iterat
 
     They are removed if the block fails or is interrupted, so that a partial dataset never looks complete.
     """
-    existed = root.is_dir()
+    existed = is_folder(root)
     _make_room(root, force=force)
     images = root / PARTS[0] if masks else root
     masks_folder = root / PARTS[1] if masks else None
@@ -72,24 +71,24 @@ def _make_room(root: Path, *, force: bool) -> None:
 
 
 def _entries(root: Path) -> list[Path]:
-    if not os.path.lexists(root):
+    if not is_taken(root):
         return []
-    if not root.is_dir():
+    if not is_folder(root):
         raise StorageError(f"'{root}' is a file, not a folder", where=str(root), fix="choose another path", code=430)
-    return sorted(root.iterdir())
+    return entries_of(root)
 
 
 def _foreign(entry: Path) -> Path | None:
     """Find the first entry at or below a path that synth did not write; None if there is no such entry."""
-    if entry.is_symlink() or not entry.is_dir():
+    if is_link(entry) or not is_folder(entry):
         return entry
     if entry.name in PARTS:
-        return next((found for below in sorted(entry.iterdir()) if (found := _foreign_class(below))), None)
+        return next((found for below in entries_of(entry) if (found := _foreign_class(below))), None)
     return _foreign_class(entry)
 
 
 def _foreign_class(folder: Path) -> Path | None:
-    if folder.is_symlink() or not folder.is_dir() or not CLASS_NAME.fullmatch(folder.name):
+    if is_link(folder) or not is_folder(folder) or not CLASS_NAME.fullmatch(folder.name):
         return folder
-    files = sorted(folder.iterdir())
-    return next((file for file in files if not file.is_file() or not FILE_NAME.fullmatch(file.name)), None)
+    files = entries_of(folder)
+    return next((file for file in files if not is_file(file) or not FILE_NAME.fullmatch(file.name)), None)

@@ -8,7 +8,7 @@ from penstock.lab.jobs.contract import Order
 from penstock.lab.loaders import LoaderSpec
 from penstock.lab.loaders.rival_loader import beton_of
 from penstock.load.fidelity_schedule import FidelityLike
-from penstock.storage import drop_cached
+from penstock.storage import drop_cached, exists
 
 
 def spec_of(order: Order, *, part: str = "", variant: str = "") -> LoaderSpec:
@@ -45,7 +45,7 @@ def start_cold(order: Order, spec: LoaderSpec) -> None:
     if not order.settings.get("cold"):
         return
     for path in (spec.folder, beton_of(spec)):
-        if Path(path).exists():
+        if exists(Path(path)):
             drop_cached(path, is_on_disk=True)
 
 

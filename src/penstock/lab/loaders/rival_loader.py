@@ -15,6 +15,7 @@ from penstock.lab.loaders.contract import LoaderSpec
 from penstock.lab.loaders.ours import part_of
 from penstock.lab.rivals.rival import Rival, RivalSpec
 from penstock.load.source import open_samples
+from penstock.storage import is_file
 
 
 class RivalLoader:
@@ -75,7 +76,7 @@ def labelled_files(spec: LoaderSpec) -> list[tuple[str, int]]:
     labels = samples.scalars.get("label", np.zeros(len(samples), np.int64))
     keys = samples.index.column("key").to_pylist() if samples.index is not None else []
     files = [(str(Path(spec.folder) / keys[sample]), int(labels[sample])) for sample in ids.tolist()]
-    missing = next((path for path, _ in files if not Path(path).is_file()), None)
+    missing = next((path for path, _ in files if not is_file(Path(path))), None)
     if missing is not None:
         raise LeftOut(f"this loader reads image files, and the data does not lie in files by its keys: {missing}")
     return files
