@@ -70,15 +70,15 @@ class TreeFolder:
     prefix: str
     """Path relative to the root, with a slash at its end; empty for the root itself."""
     changed_at: int
-    """When the folder last changed, in nanoseconds, as of before it was listed."""
+    """Time of the last change in nanoseconds, taken before the folder was listed."""
     others: list[os.DirEntry[str]]
-    """Entries that are no folders."""
+    """Files, links and special files in the folder."""
 
 
 def walk_tree(
     root: str | os.PathLike[str], *, hidden: bool = False, check: Callable[[os.DirEntry[str]], None]
 ) -> Iterator[TreeFolder]:
-    """Yield every folder below a folder, and itself, with the entries that are no folders, in no special order.
+    """Yield every folder below a folder, and itself, with the files in it, in no special order.
 
     Links are followed as `FolderVisits` allows; names that begin with a dot are left out unless `hidden`. `check` is
     called for every entry, and may refuse its name.
