@@ -29,12 +29,12 @@ from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
 from bench.corpus import files_of
-from penstock.kernels import transform
-from penstock.kernels.device.l3 import l3_cells, l3_offsets
+from penstock.kernels import transform_passes as transform
+from penstock.kernels.batch_output import Output
+from penstock.kernels.device.l3_kernels import l3_cells, l3_offsets
 from penstock.kernels.device.resize import filter_columns, filter_rows
-from penstock.kernels.device.weir import weir_tiles
+from penstock.kernels.device.weir_kernels import weir_tiles
 from penstock.kernels.launch import L3Kind, WeirKind
-from penstock.kernels.output import Output
 from scripts import tile_counts
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -53,7 +53,7 @@ RULES = (
     ),
     Rule(("native/codecs/*metadata*", "native/codecs/*embed*"), (FUZZ_ONE.format(codec="metadata"),)),
     Rule(
-        ("src/penstock/documents.py", "src/penstock/plan/*", "src/penstock/profile/values.py"),
+        ("src/penstock/documents.py", "src/penstock/plan/*", "src/penstock/profile/profile_values.py"),
         (FUZZ_ONE.format(codec="documents"),),
     ),
     Rule(

@@ -18,9 +18,9 @@ from bench.campaign.settings import Setting
 from bench.campaign.windows import BATCH_SIZE, Windows, throttled
 from bench.loader import Contender, start
 from penstock.plan import Goals, make_plan
-from penstock.plan.liquid import closed_form
+from penstock.plan.liquid_search import closed_form
+from penstock.plan.mix_problem import make_problem
 from penstock.plan.mix_rates import rates_of, single_format, two_formats
-from penstock.plan.problem import make_problem
 from penstock.profile import Profile
 
 AGAINST_RIVALS = "Is data preparation as much faster as Liquid's was, losslessly?"

@@ -14,7 +14,7 @@ import numpy as np
 
 from bench.campaign.data import Data
 from bench.campaign.log import Log
-from penstock.profile import Figure, FormatCosts, Profile
+from penstock.profile import FormatCosts, Measurement, Profile
 from penstock.profile.measure import ProfileOptions, choose_rows
 from penstock.profile.pipeline import measure_pipeline
 from penstock.records import Dataset
@@ -47,8 +47,8 @@ class Refresher:
             log.put(f"{key}/refreshed", known)
         return _refreshed(
             self._data.profile(),
-            {name: Figure(**figure) for name, figure in known["formats"].items()},
-            Figure(**known["busy_cores"]),
+            {name: Measurement(**figure) for name, figure in known["formats"].items()},
+            Measurement(**known["busy_cores"]),
         )
 
     def _images(self) -> dict[str, list[bytes]]:
@@ -72,11 +72,11 @@ def _read(dataset: Dataset, keys: list[str]) -> list[bytes]:
     ]
 
 
-def _refreshed(profile: Profile, pipeline: dict[str, Figure], busy_cores: Figure) -> Profile:
+def _refreshed(profile: Profile, pipeline: dict[str, Measurement], busy_cores: Measurement) -> Profile:
     formats = {name: _scaled(costs, pipeline[name]) for name, costs in profile.formats.items()}
     return replace(profile, formats=formats, busy_cores=busy_cores)
 
 
-def _scaled(costs: FormatCosts, now: Figure) -> FormatCosts:
+def _scaled(costs: FormatCosts, now: Measurement) -> FormatCosts:
     assert costs.pipeline is not None
     return replace(costs, decode_seconds=costs.decode_seconds * now.median / costs.pipeline.median, pipeline=now)

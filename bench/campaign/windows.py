@@ -22,7 +22,7 @@ from typing import Any
 
 from bench.circumstances import busy_seconds
 from penstock import Loader
-from penstock.bench.loader import LoaderBenchOptions, memory_for
+from penstock.bench.loader_bench import LoaderBenchOptions, memory_for
 from penstock.limits import Limits
 from penstock.limits.cgroups import make_groups
 from penstock.limits.limited_run import device_of

@@ -8,7 +8,7 @@ from fuzz.python.harness import check_error, fuzz, instrumented, mutate_json
 with instrumented("penstock.documents", "penstock.plan", "penstock.profile", "penstock.build.rules"):
     from penstock.build.rules import read_rules
     from penstock.errors import ArgumentError
-    from penstock.profile.values import read_profile, write_profile
+    from penstock.profile.profile_values import read_profile, write_profile
 
 
 def check_input(data: bytes) -> None:

@@ -51,10 +51,10 @@ PRIVILEGES = {
     "cv2": ("penstock.lab.rivals",),
     "threading": (),
     # How a fresh interpreter imports the main script of another.
-    "multiprocessing": ("penstock.functions.workers", "penstock.functions.worker"),
+    "multiprocessing": ("penstock.functions.workers", "penstock.functions.worker_main"),
     "concurrent": (),
     # Functions and samples for a process that this one started.
-    "pickle": ("penstock.functions.workers", "penstock.functions.worker", "penstock.functions.shared_memory"),
+    "pickle": ("penstock.functions.workers", "penstock.functions.worker_main", "penstock.functions.shared_memory"),
 }
 
 MODULES = sorted(modules())
@@ -121,7 +121,7 @@ def test_only_the_command_line_prints(module: str) -> None:
 PROCESSES = {
     "penstock.worker": "tasks of benchmarks and the lab, under limits",
     "penstock.limits.join": "joins control groups, then becomes the command",
-    "penstock.functions.worker": "runs functions of the user's",
+    "penstock.functions.worker_main": "runs functions of the user's",
 }
 
 

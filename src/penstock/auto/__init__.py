@@ -1,6 +1,6 @@
 """Everything in one go: measure, choose, build, measure again, report."""
 
 from penstock.auto.report import make_report
-from penstock.auto.run import AutoOptions, AutoResult, Decision, decide, finish
+from penstock.auto.steps import AutoOptions, AutoResult, Decision, decide, finish
 
 __all__ = ["AutoOptions", "AutoResult", "Decision", "decide", "finish", "make_report"]

@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 
-from penstock.auto.run import AutoResult, Decision
+from penstock.auto.steps import AutoResult, Decision
 from penstock.bench import EmulatedBench
 from penstock.plan import Plan, Row
+from penstock.plan.mix_problem import Problem, make_problem
 from penstock.plan.mix_rates import rates_of, two_formats
-from penstock.plan.problem import Problem, make_problem
 from penstock.rates import CORNERS
 from penstock.report import Figure, Page, Section, Table, render
 from penstock.report.charts import Mark, Series, bars, lines, scatter, triangle

@@ -1,8 +1,8 @@
 """Honest figures for this machine. Measures and returns; the command line prints."""
 
-from penstock.bench.codecs import CodecBench, CodecBenchOptions, bench_codecs
+from penstock.bench.codec_bench import CodecBench, CodecBenchOptions, bench_codecs
 from penstock.bench.corpus import Corpus, SourceImage, Unreadable, load_corpus
-from penstock.bench.loader import (
+from penstock.bench.loader_bench import (
     EpochResult,
     LoaderBench,
     LoaderBenchOptions,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from penstock.bench.loader import LoaderBenchOptions, bench_loader
+from penstock.bench.loader_bench import LoaderBenchOptions, bench_loader
 from penstock.documents import Document, Json
 from penstock.errors import PenstockError
 from penstock.limits import Enforcement, Limits, call_worker

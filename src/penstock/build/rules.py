@@ -15,7 +15,7 @@ from penstock.codecs import Format, parse_format, parse_mix
 from penstock.documents import Document, Json, read_document
 from penstock.errors import PenstockError
 from penstock.plan.document import KIND, VERSION, Plan, plan_members
-from penstock.plan.rule import Cheapest, read_cheapest
+from penstock.plan.rule import CostRule, read_cost_rule
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -105,7 +105,7 @@ class Rule:
     """Rule that gives samples that meet all conditions a format of the mix, or the cheapest format."""
 
     mix: Mapping[Format, float] = field(default_factory=dict)
-    cheapest: Cheapest | None = None
+    cheapest: CostRule | None = None
     conditions: tuple[Condition, ...] = ()
 
     @property
@@ -195,7 +195,7 @@ def _read_format(document: Document, name: str) -> Format:
 def _read_rule(document: Document) -> Rule:
     conditions = tuple(_read_condition(item) for item in document.items("where")) if "where" in document else ()
     if "cheapest" in document:
-        return Rule(cheapest=read_cheapest(document.child("cheapest")), conditions=conditions)
+        return Rule(cheapest=read_cost_rule(document.child("cheapest")), conditions=conditions)
     shares = document.child("mix")
     text = ",".join(f"{name}={shares.number(name)!r}" for name in shares.members)
     try:

@@ -12,7 +12,20 @@ from typing import Annotated
 import typer
 
 import penstock
-from penstock.cli import auto, bench, build, codec, doctor, export, info, lab, plan, profile, synth, verify
+from penstock.cli import (
+    auto_command,
+    bench_command,
+    build_command,
+    codec_command,
+    doctor_command,
+    export_command,
+    info_command,
+    lab_command,
+    plan_command,
+    profile_command,
+    synth_command,
+    verify_command,
+)
 from penstock.cli.group import new_group, show_help_if_alone
 
 HELP = """Keep accelerators fed with images: measure, choose formats, rewrite, load.
@@ -42,15 +55,15 @@ def root(
     show_help_if_alone(context)
 
 
-auto.register(app)
-bench.register(app)
-build.register(app)
-codec.register(app)
-doctor.register(app)
-export.register(app)
-info.register(app)
-lab.register(app)
-plan.register(app)
-profile.register(app)
-synth.register(app)
-verify.register(app)
+auto_command.register(app)
+bench_command.register(app)
+build_command.register(app)
+codec_command.register(app)
+doctor_command.register(app)
+export_command.register(app)
+info_command.register(app)
+lab_command.register(app)
+plan_command.register(app)
+profile_command.register(app)
+synth_command.register(app)
+verify_command.register(app)

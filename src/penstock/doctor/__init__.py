@@ -2,15 +2,15 @@
 
 from penstock.doctor.command import watch_command
 from penstock.doctor.diagnosis import Diagnosis, Observed, diagnose_run
-from penstock.doctor.estimate import Bought, estimate, short_profile
 from penstock.doctor.phases import Phases, diagnose
+from penstock.doctor.speedup import SpeedupEstimate, estimate, short_profile
 from penstock.doctor.watching import Watch, watch
 
 __all__ = [
-    "Bought",
     "Diagnosis",
     "Observed",
     "Phases",
+    "SpeedupEstimate",
     "Watch",
     "diagnose",
     "diagnose_run",

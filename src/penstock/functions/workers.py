@@ -24,7 +24,7 @@ from penstock.functions.forms import Value
 from penstock.functions.results import Answer, Plan, joined, plan_for, with_arrays
 from penstock.functions.sample import Drawing, FunctionError, SampleFunctions
 from penstock.functions.shared_memory import new_segment, pack, receive, send, unpack
-from penstock.functions.worker import REPLY, REQUEST, RemoteTraceback
+from penstock.functions.worker_main import REPLY, REQUEST, RemoteTraceback
 from penstock.transforms.functions import name_of
 
 MOST_WORKERS = 8  # limit of the default
@@ -33,7 +33,7 @@ POLL_MILLISECONDS = 200  # interval in which a wait checks whether another threa
 GRACE_SECONDS = 2.0
 _START = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
-    "from penstock.functions.worker import main; main(int(sys.argv[2]))"
+    "from penstock.functions.worker_main import main; main(int(sys.argv[2]))"
 )
 
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import torch
 
 from penstock.codecs.contract import ImageInfo
+from penstock.kernels.batch_output import Output
 from penstock.kernels.launch import Damage, Kind, kind_of
-from penstock.kernels.output import Output
 from penstock.kernels.table import Record
 from penstock.types import Buffer
 

@@ -12,9 +12,9 @@ import triton
 from penstock.codecs.contract import ImageInfo
 from penstock.codecs.weir_metadata import check_tables
 from penstock.errors import CodecError
-from penstock.kernels.device.l3 import l3_cells, l3_offsets
-from penstock.kernels.device.weir import TILE, weir_tiles
-from penstock.kernels.output import Output
+from penstock.kernels.batch_output import Output
+from penstock.kernels.device.l3_kernels import l3_cells, l3_offsets
+from penstock.kernels.device.weir_kernels import TILE, weir_tiles
 from penstock.kernels.status import l3_error, weir_error
 from penstock.kernels.table import Record, Upload, upload
 from penstock.types import Buffer

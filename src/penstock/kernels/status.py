@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from penstock.codecs.contract import ImageInfo
 from penstock.errors import CodecError
-from penstock.kernels.device import l3, weir
+from penstock.kernels.device import l3_kernels as l3
+from penstock.kernels.device import weir_kernels as weir
 
 RESTORE = "the file is damaged: restore it from its source"
 CORRUPT = 320

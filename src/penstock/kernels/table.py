@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from penstock.codecs.contract import ImageInfo
-from penstock.kernels.output import Layout
+from penstock.kernels.batch_output import Layout
 from penstock.types import Buffer
 
 UNIT_ALIGNMENT = 16

@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from typing import Any, TypeVar
 
 from penstock.errors import ArgumentError
-from penstock.lab.recipe import Recipe
+from penstock.lab.recipes.contract import Recipe
 
 KINDS = {"int": "a whole number", "float": "a number", "str": "a text", "bool": "yes or no"}
 
@@ -22,7 +22,7 @@ R = TypeVar("R", bound=Recipe)
 def with_settings(recipe: R, settings: Iterable[str]) -> R:
     """The recipe with some fields changed. Lists are separated by commas.
 
-    >>> from penstock.lab.recipes.codecs import Codecs
+    >>> from penstock.lab.recipes.codecs_recipe import Codecs
     >>> with_settings(Codecs(), ["seeds=1", "formats=png,jpeg:q=50"]).formats
     ('png', 'jpeg:q=50')
     """
@@ -52,7 +52,7 @@ def settings_text(recipe: Recipe) -> dict[str, str]:
 def settings_help(recipe: Recipe) -> dict[str, str]:
     """What each setting means, as the text below its field says; empty where there is none.
 
-    >>> from penstock.lab.recipes.codecs import Codecs
+    >>> from penstock.lab.recipes.codecs_recipe import Codecs
     >>> settings_help(Codecs())["images"]
     'Evenly spread over the data; 0: all.'
     """

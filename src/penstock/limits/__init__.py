@@ -4,8 +4,8 @@ Control groups (version 1 or 2) enforce the limits where they are permitted. Oth
 affinity and a disk limit on Penstock's own readers. Every result says what enforced its limits (`Enforcement`).
 """
 
+from penstock.limits.limit_values import NO_LIMITS, Limits, parse_limits
 from penstock.limits.limited_run import Completed, Enforcement, run
-from penstock.limits.values import NO_LIMITS, Limits, parse_limits
 from penstock.limits.worker_call import WorkerReply, call_worker
 
 __all__ = [

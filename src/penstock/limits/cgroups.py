@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from penstock.limits.values import Limits
+from penstock.limits.limit_values import Limits
 
 MOUNT = Path("/sys/fs/cgroup")
 REMOVE_SECONDS = 10.0
@@ -67,7 +67,7 @@ def make_groups(name: str, limits: Limits, device: str | None) -> list[Group]:
     `device` is the disk as `major:minor`, or None if it is unknown.
     """
     groups: list[Group] = []
-    for controller, version, parent in _hierarchies():
+    for controller, version, parent in hierarchies():
         held = frozenset().union(*(group.limits for group in groups)) if groups else frozenset()
         settings = {kind: lines for kind, lines in _settings(controller, limits, device).items() if kind not in held}
         if settings:
@@ -77,7 +77,7 @@ def make_groups(name: str, limits: Limits, device: str | None) -> list[Group]:
     return groups
 
 
-def _hierarchies() -> Iterator[tuple[str, str, Path]]:
+def hierarchies() -> Iterator[tuple[str, str, Path]]:
     """Yield (controller, version, folder of our group) for every mounted hierarchy; "" stands for version 2."""
     for line in Path("/proc/self/cgroup").read_text().splitlines():
         number, controllers, path = line.split(":", 2)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from penstock.errors import ArgumentError
 from penstock.limits.cgroups import Group, chosen_cores, make_groups
-from penstock.limits.values import Limits
+from penstock.limits.limit_values import Limits
 from penstock.machine import EMULATED_DISK, EmulatedDisk
 
 

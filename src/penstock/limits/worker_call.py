@@ -16,8 +16,8 @@ from typing import Any
 from penstock import errors
 from penstock.documents import Json
 from penstock.errors import PenstockError
+from penstock.limits.limit_values import NO_LIMITS, Limits
 from penstock.limits.limited_run import Completed, Enforcement, run
-from penstock.limits.values import NO_LIMITS, Limits
 from penstock.types import OnProgress, no_progress
 
 WORKER = "penstock.worker"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from penstock.errors import PenstockError
-from penstock.functions.worker import Here
+from penstock.functions.worker_main import Here
 
 CANCELLED, FORKED = 500, 510
 

@@ -2,7 +2,7 @@
 
 from penstock.plan.document import Plan, Row, Rows, WhatIf, write_plan
 from penstock.plan.make import make_plan
-from penstock.plan.problem import Goals
-from penstock.plan.rule import Cheapest, read_cheapest
+from penstock.plan.mix_problem import Goals
+from penstock.plan.rule import CostRule, read_cost_rule
 
-__all__ = ["Cheapest", "Goals", "Plan", "Row", "Rows", "WhatIf", "make_plan", "read_cheapest", "write_plan"]
+__all__ = ["CostRule", "Goals", "Plan", "Row", "Rows", "WhatIf", "make_plan", "read_cost_rule", "write_plan"]

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from penstock.order import Window
 from penstock.order.disk_rates import WORTH_IT, DiskRates, choose_window
+from penstock.plan.mix_problem import Problem
 from penstock.plan.mix_rates import rates_of
-from penstock.plan.problem import Problem
 from penstock.rates import Rates
 from penstock.types import Floats
 

@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 
 from penstock.documents import Json, write_document
 from penstock.order import Window
-from penstock.plan.fidelity import FidelityAdvice
-from penstock.plan.rule import Cheapest
+from penstock.plan.fidelity_advice import FidelityAdvice
+from penstock.plan.rule import CostRule
 from penstock.rates import Rates
 
 KIND = "penstock plan"
@@ -69,7 +69,7 @@ class WhatIf:
 class Plan:
     """What was chosen, what it should give, and why."""
 
-    rule: Cheapest
+    rule: CostRule
     mix: Mapping[str, float]
     method: str
     rows: Rows

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from penstock.codecs import Promise, find, parse_format
 from penstock.plan.document import Row, Rows, WhatIf
-from penstock.plan.problem import Problem
+from penstock.plan.mix_problem import Problem
 from penstock.units import bytes_text
 
 WORTH_CONVERTING = 1.10

@@ -14,12 +14,12 @@ from penstock.order import Window
 from penstock.plan.access import choose_access, in_runs, say_access
 from penstock.plan.document import Plan, Row, Rows, WhatIf
 from penstock.plan.explain import explain
-from penstock.plan.fidelity import advise
-from penstock.plan.liquid import closed_form, search_pair
+from penstock.plan.fidelity_advice import advise
+from penstock.plan.liquid_search import closed_form, search_pair
+from penstock.plan.mix_problem import Goals, Problem, make_problem
 from penstock.plan.mix_rates import rates_of, single_format, two_formats
-from penstock.plan.problem import Goals, Problem, make_problem
-from penstock.plan.rule import Cheapest, FormatEstimate, calibrate
-from penstock.plan.solve import Prices, solve
+from penstock.plan.rule import CostRule, FormatEstimate, calibrate
+from penstock.plan.solve import CostWeights, solve
 from penstock.profile import Profile
 from penstock.rates import Rates, slowest_seconds
 from penstock.types import Floats
@@ -68,7 +68,7 @@ def make_plan(profile: Profile, goals: Goals, *, method: str = "lp", seed: int =
     )
 
 
-def predict(rule: Cheapest, profile: Profile, goals: Goals, *, window: Window | None) -> Rates:
+def predict(rule: CostRule, profile: Profile, goals: Goals, *, window: Window | None) -> Rates:
     """What a plan that was made earlier, or elsewhere, gives on a machine as its profile says it is now.
 
     `window` is the plan's, or that of the dataset built by it: what it spares a disk that seeks is counted.
@@ -79,25 +79,25 @@ def predict(rule: Cheapest, profile: Profile, goals: Goals, *, window: Window | 
     return rates_of(problem, _expected(rule, profile, problem))
 
 
-def _chosen_rule(profile: Profile, problem: Problem, method: str, seed: int) -> Cheapest:
+def _chosen_rule(profile: Profile, problem: Problem, method: str, seed: int) -> CostRule:
     if method == "lp":
         solution = solve(problem)
         rule = _rule(profile, problem, solution.prices, solution.assignment.mean(axis=0), seed)
         return _simplest(rule, profile, problem)
     if method == "liquid":
-        return _rule(profile, problem, Prices(0.0, 0.0, 0.0), _liquid_shares(problem), seed)
+        return _rule(profile, problem, CostWeights(0.0, 0.0, 0.0), _liquid_shares(problem), seed)
     raise ArgumentError(f"method is {method!r}", where="--method", fix="write 'lp' or 'liquid'")
 
 
-def _rule(profile: Profile, problem: Problem, prices: Prices, shares: Floats, seed: int) -> Cheapest:
+def _rule(profile: Profile, problem: Problem, prices: CostWeights, shares: Floats, seed: int) -> CostRule:
     formats = {name: FormatEstimate(*profile.estimates(name)) for name in problem.formats}
     source = problem.formats[problem.source]
-    rule = Cheapest(prices, source, formats, WIDTH, seed)
+    rule = CostRule(prices, source, formats, WIDTH, seed)
     wanted = {name: float(share) for name, share in zip(problem.formats, shares, strict=True)}
     return calibrate(rule, wanted, *_features(profile))
 
 
-def _simplest(rule: Cheapest, profile: Profile, problem: Problem) -> Cheapest:
+def _simplest(rule: CostRule, profile: Profile, problem: Problem) -> CostRule:
     """The fewest formats whose rate is within WORTH_A_MIX of the best: the source as it is, one for all, or a mix."""
     reached = rates_of(problem, _expected(rule, profile, problem)).end_to_end
     singles = [
@@ -123,7 +123,7 @@ def _simplest(rule: Cheapest, profile: Profile, problem: Problem) -> Cheapest:
     return rule
 
 
-def _restricted(rule: Cheapest, profile: Profile, problem: Problem, columns: Sequence[int]) -> Cheapest | None:
+def _restricted(rule: CostRule, profile: Profile, problem: Problem, columns: Sequence[int]) -> CostRule | None:
     """The best rule of these formats alone; None if they do not fit the storage."""
     try:
         solution = solve(problem, columns)
@@ -138,7 +138,7 @@ def _restricted(rule: Cheapest, profile: Profile, problem: Problem, columns: Seq
     return calibrate(made, wanted, *_features(profile))
 
 
-def _expected(rule: Cheapest, profile: Profile, problem: Problem) -> Floats:
+def _expected(rule: CostRule, profile: Profile, problem: Problem) -> Floats:
     """What the rule does to images like the sampled ones: the mean over many draws."""
     pixels, source_bytes = _features(profile)
     repeats = max(1, 4096 // len(pixels))

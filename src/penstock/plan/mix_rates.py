@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from penstock.plan.problem import Problem
+from penstock.plan.mix_problem import Problem
 from penstock.rates import Rates, share_in_memory
 from penstock.types import Floats
 

@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from penstock.chance import draw_uniform
 from penstock.documents import MAX_UNSIGNED, Document, Json
-from penstock.plan.solve import Prices
-from penstock.profile.estimate import Estimate
+from penstock.plan.solve import CostWeights
+from penstock.profile.regression import Estimate
 from penstock.types import Floats, Integers
 
 FIRST_STREAM = 16
@@ -33,13 +33,13 @@ class FormatEstimate:
 
 
 @dataclass(frozen=True, slots=True)
-class Cheapest:
+class CostRule:
     """The format of the lowest score.
 
     score = per_byte · bytes + per_cpu_second · seconds + conversion (unless it is the source's) + offset + width · draw
     """
 
-    prices: Prices
+    prices: CostWeights
     source_format: str
     formats: Mapping[str, FormatEstimate]
     width: float
@@ -85,7 +85,7 @@ class Cheapest:
         }
 
 
-def read_cheapest(document: Document) -> Cheapest:
+def read_cost_rule(document: Document) -> CostRule:
     """The rule of a plan."""
     prices = document.child("prices")
     formats = {
@@ -96,8 +96,8 @@ def read_cheapest(document: Document) -> Cheapest:
     }
     if not formats:
         raise document.refusal("formats is empty: the rule has nothing to choose from", "formats")
-    return Cheapest(
-        Prices(prices.number("per_byte"), prices.number("per_cpu_second"), prices.number("conversion")),
+    return CostRule(
+        CostWeights(prices.number("per_byte"), prices.number("per_cpu_second"), prices.number("conversion")),
         document.text("source_format"),
         formats,
         document.number("width", minimum=0),
@@ -105,14 +105,14 @@ def read_cheapest(document: Document) -> Cheapest:
     )
 
 
-def calibrate(rule: Cheapest, shares: Mapping[str, float], pixels: Floats, source_bytes: Floats) -> Cheapest:
+def calibrate(rule: CostRule, shares: Mapping[str, float], pixels: Floats, source_bytes: Floats) -> CostRule:
     """The rule with the offsets at which such images fall into the formats at these shares.
 
     Formats without a share leave the rule. Offsets are found one format at a time by bisection, the others held, until
     they rest; the draws are those of made-up ids, many for each image, so that the shares hold for any number of them.
     """
     kept = {name: rule.formats[name] for name, share in shares.items() if share > 1e-4}
-    rule = Cheapest(rule.prices, rule.source_format, kept, rule.width, rule.seed)
+    rule = CostRule(rule.prices, rule.source_format, kept, rule.width, rule.seed)
     if len(kept) == 1:
         return rule
     repeats = max(1, 4096 // len(pixels))
@@ -125,7 +125,7 @@ def calibrate(rule: Cheapest, shares: Mapping[str, float], pixels: Floats, sourc
         name: FormatEstimate(estimate.bytes, estimate.cpu_seconds, float(offset))
         for (name, estimate), offset in zip(kept.items(), offsets, strict=True)
     }
-    return Cheapest(rule.prices, rule.source_format, placed, rule.width, rule.seed)
+    return CostRule(rule.prices, rule.source_format, placed, rule.width, rule.seed)
 
 
 def _offsets(scores: Floats, wanted: Floats) -> Floats:

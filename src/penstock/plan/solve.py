@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from penstock.errors import ArgumentError
+from penstock.plan.mix_problem import Problem
 from penstock.plan.mix_rates import rates_of, single_format
-from penstock.plan.problem import Problem
 from penstock.rates import share_in_memory
 from penstock.tools import import_tool
 from penstock.types import Floats
@@ -29,7 +29,7 @@ CONVERSION = 1e-4
 
 
 @dataclass(frozen=True, slots=True)
-class Prices:
+class CostWeights:
     """Worth at the optimum, in units of the time per image; the score of a format is what it costs at these prices."""
 
     per_byte: float
@@ -51,7 +51,7 @@ class Solution:
     assignment: Floats
     """Share of image i (row) in format f (column): 0 or 1 but for a few images on the edge."""
     cached_bytes_per_sample: float
-    prices: Prices
+    prices: CostWeights
 
 
 def solve(problem: Problem, columns: Sequence[int] | None = None) -> Solution:
@@ -110,7 +110,7 @@ def solve(problem: Problem, columns: Sequence[int] | None = None) -> Solution:
         seconds_per_image=float(result.x[num_cells]) * unit,
         assignment=result.x[:num_cells].reshape(num_images, num_formats),
         cached_bytes_per_sample=float(result.x[num_cells + 1]) * byte_unit,
-        prices=Prices(float(per_byte), float(duals[1] / capacity.cores / unit)),
+        prices=CostWeights(float(per_byte), float(duals[1] / capacity.cores / unit)),
     )
 
 

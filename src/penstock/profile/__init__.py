@@ -1,11 +1,11 @@
 """What a machine and a dataset can do, measured: `profile.json`. Decides nothing."""
 
-from penstock.profile.fidelity import choose_fidelity, measure_fidelities
-from penstock.profile.values import (
+from penstock.profile.fidelity_costs import choose_fidelity, measure_fidelities
+from penstock.profile.profile_values import (
     Dataset,
     Disk,
-    Figure,
     FormatCosts,
+    Measurement,
     Profile,
     SampledImage,
     read_profile,
@@ -15,8 +15,8 @@ from penstock.profile.values import (
 __all__ = [
     "Dataset",
     "Disk",
-    "Figure",
     "FormatCosts",
+    "Measurement",
     "Profile",
     "SampledImage",
     "choose_fidelity",

@@ -12,7 +12,7 @@ import numpy as np
 from penstock import _native
 from penstock.codecs import Format, Promise, decode, encode, find, inspect, parse_format, transcode
 from penstock.errors import ArgumentError, CodecError
-from penstock.profile.values import Disk, Figure, FormatCosts, SampledImage
+from penstock.profile.profile_values import Disk, FormatCosts, Measurement, SampledImage
 from penstock.transforms import Chain
 from penstock.types import Floats, OnProgress, Pixels
 
@@ -36,7 +36,7 @@ class Measured:
     damaged: Mapping[int, CodecError] = field(default_factory=dict)
     """By number among the samples that were given: those that could not be decoded."""
 
-    def scaled(self, pipeline: Mapping[str, Figure], disk: Disk) -> dict[str, FormatCosts]:
+    def scaled(self, pipeline: Mapping[str, Measurement], disk: Disk) -> dict[str, FormatCosts]:
         """The costs such that the kept images take on average what the loader's pipeline took for them.
 
         The pipeline reads what it decodes, and a read costs by the byte: without it a large image would seem too cheap.

@@ -15,7 +15,7 @@ from penstock.chance import draw
 from penstock.documents import Json
 from penstock.errors import StorageError
 from penstock.order.disk_rates import seek_seconds
-from penstock.profile.values import Disk, Figure
+from penstock.profile.profile_values import Disk, Measurement
 from penstock.storage import AppendFile, probe_reads, time_opens, write_file
 from penstock.types import OnProgress, no_progress
 from penstock.units import bytes_text
@@ -119,7 +119,7 @@ def _measure(path: Path, size: int, probe: DiskProbe, on_progress: OnProgress) -
         seconds.setdefault((name, depth), []).append(found["wall_seconds"] / len(offsets))
         is_direct = bool(found["is_direct"])
         cpu[name].append(found["cpu_seconds"] / len(offsets))
-    rates = {key: Figure.of([1 / value for value in values]) for key, values in seconds.items()}
+    rates = {key: Measurement.of([1 / value for value in values]) for key, values in seconds.items()}
     best = {name: max(DEPTHS, key=lambda depth: rates[name, depth].median) for name in patterns}
     sequential, records = (rates[name, best[name]] for name in ("sequential", "random records"))
     small, large = (float(np.median(cpu[name])) for name in ("random", "sequential"))
@@ -127,7 +127,7 @@ def _measure(path: Path, size: int, probe: DiskProbe, on_progress: OnProgress) -
     return Disk(
         bytes_per_second=_scaled(sequential, LARGE),
         reads_per_second=rates["random", best["random"]],
-        file_seconds=Figure.exactly(0.0),
+        file_seconds=Measurement.exactly(0.0),
         cpu_seconds_per_byte=cpu_per_byte,
         cpu_seconds_per_read=max(0.0, small - cpu_per_byte * SMALL),
         page_bytes=SMALL,
@@ -149,22 +149,22 @@ def _scattered(size: int, count: int, request: int) -> list[int]:
     return [int(block) * request for block in blocks]
 
 
-def _seeking(records: Figure, sequential: Figure) -> Figure:
+def _seeking(records: Measurement, sequential: Measurement) -> Measurement:
     """Seconds beyond those of the bytes."""
     in_a_row = MIDDLE / LARGE / sequential.median
-    return Figure(*(seek_seconds(1 / rate, in_a_row) for rate in (records.median, records.high, records.low)))
+    return Measurement(*(seek_seconds(1 / rate, in_a_row) for rate in (records.median, records.high, records.low)))
 
 
-def _scaled(figure: Figure, factor: float) -> Figure:
-    return Figure(figure.median * factor, figure.low * factor, figure.high * factor)
+def _scaled(figure: Measurement, factor: float) -> Measurement:
+    return Measurement(figure.median * factor, figure.low * factor, figure.high * factor)
 
 
-def _probe_line(name: str, request: int, depth: int, rate: Figure) -> Mapping[str, Json]:
+def _probe_line(name: str, request: int, depth: int, rate: Measurement) -> Mapping[str, Json]:
     scaled = _scaled(rate, request)
     figure: dict[str, Json] = {"median": scaled.median, "low": scaled.low, "high": scaled.high}
     return {"pattern": name.split()[0], "request_bytes": request, "depth": depth, "bytes_per_second": figure}
 
 
-def measure_opens(paths: list[bytes], repeats: int = 3) -> Figure:
+def measure_opens(paths: list[bytes], repeats: int = 3) -> Measurement:
     """What opening one more file costs a reader, its name being known to the system."""
-    return Figure.of([time_opens(paths) / max(1, len(paths)) for _ in range(repeats)])
+    return Measurement.of([time_opens(paths) / max(1, len(paths)) for _ in range(repeats)])

@@ -20,10 +20,10 @@ from penstock.index import ABSENT, ASK, WHOLE, ListedIndex
 from penstock.machine import this_machine
 from penstock.profile.costs import candidates, measure_formats
 from penstock.profile.disk import DiskProbe, check_room, measure_disk, measure_opens
-from penstock.profile.fidelity import measure_fidelities, source_seconds
+from penstock.profile.fidelity_costs import measure_fidelities, source_seconds
 from penstock.profile.pipeline import measure_pipeline, measure_scaling
+from penstock.profile.profile_values import Dataset, FormatCosts, Measurement, Profile
 from penstock.profile.sampling import stratified
-from penstock.profile.values import Dataset, Figure, FormatCosts, Profile
 from penstock.sources import index_of, open_source
 from penstock.sources.source import Source
 from penstock.storage import file_size, read_file, read_range
@@ -205,9 +205,9 @@ def _probe_folder(path: str | os.PathLike[str], on: Path | None) -> Path:
     return on if on is not None else Path(path).resolve().parent
 
 
-def _compute(options: ProfileOptions, images: list[bytes], chain: Chain) -> Figure | None:
+def _compute(options: ProfileOptions, images: list[bytes], chain: Chain) -> Measurement | None:
     if options.compute_rate is not None:
-        return Figure.exactly(options.compute_rate)
+        return Measurement.exactly(options.compute_rate)
     if options.step is None:
         return None
     batch = {"image": _batch(images, chain, options.batch_size)}
@@ -218,7 +218,7 @@ def _compute(options: ProfileOptions, images: list[bytes], chain: Chain) -> Figu
         start = time.perf_counter()
         options.step(batch)
         rates.append(options.batch_size / (time.perf_counter() - start))
-    return Figure.of(rates)
+    return Measurement.of(rates)
 
 
 def _compute_from(options: ProfileOptions) -> str:

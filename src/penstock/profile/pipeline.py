@@ -26,7 +26,7 @@ from penstock.load.failures import FailureLog
 from penstock.load.loader_options import ErrorPolicy
 from penstock.load.samples import Samples
 from penstock.order import Batches, Order
-from penstock.profile.values import Figure
+from penstock.profile.profile_values import Measurement
 from penstock.storage import write_file
 from penstock.transforms import Chain
 from penstock.types import OnProgress, no_progress
@@ -48,9 +48,9 @@ MIB = 2**20
 class PipelineCosts:
     """What images cost in the pipeline."""
 
-    formats: Mapping[str, Figure]
+    formats: Mapping[str, Measurement]
     """CPU seconds of an image by format text, all threads together."""
-    busy_cores: Figure | None
+    busy_cores: Measurement | None
     """Cores that the pipeline kept busy between its batches, with the format that kept most; None if none was run."""
 
 
@@ -177,17 +177,17 @@ def measure_pipeline(
             on_progress("pipeline", repeat, REPEATS)
             for name, one in running.items():
                 found[name].append(one.run(max(LEAST_BATCHES, wanted[name])))
-    busy = [Figure.of([ran.busy_cores for ran in runs]) for runs in found.values()]
+    busy = [Measurement.of([ran.busy_cores for ran in runs]) for runs in found.values()]
     busiest = max(busy, key=lambda figure: figure.median)
     return PipelineCosts(
-        {name: Figure.of([ran.cpu_seconds for ran in runs]) for name, runs in found.items()},
+        {name: Measurement.of([ran.cpu_seconds for ran in runs]) for name, runs in found.items()},
         busiest if busiest.median > 0 else None,
     )
 
 
 def measure_scaling(
     images: Sequence[bytes], name: str, chain: Chain, cores: int, folder: Path, *, seconds: float
-) -> tuple[tuple[int, Figure], ...]:
+) -> tuple[tuple[int, Measurement], ...]:
     """How much more n threads get done in n cores' time than one thread in one's; threads take turns."""
     counts = sorted({1, *(2**power for power in range(1, cores.bit_length()) if 2**power <= cores), cores})
     if chain.python_transforms or parse_format(name).codec not in _native.codec_names():
@@ -207,7 +207,7 @@ def measure_scaling(
             for count in counts[1:]:
                 many = running[count].run(max(2, round(seconds * count / cost / BATCH_SIZE))).cpu_seconds
                 found[count].append(count * one / many)
-    return tuple((count, Figure.of(values)) for count, values in found.items())
+    return tuple((count, Measurement.of(values)) for count, values in found.items())
 
 
 @contextmanager

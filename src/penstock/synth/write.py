@@ -10,7 +10,7 @@ from penstock import _native
 from penstock.codecs import Format, find, parse_format
 from penstock.codecs.contract import Capabilities
 from penstock.errors import ArgumentError
-from penstock.synth.folder import new_folders
+from penstock.synth.scene_folder import new_folders
 from penstock.synth.scenes import Scenes
 from penstock.types import OnProgress, no_progress
 

@@ -9,7 +9,7 @@ import torch
 from penstock.codecs.api import decode, inspect
 from penstock.codecs.contract import DecodeOptions, ImageInfo
 from penstock.errors import ArgumentError, CodecError
-from penstock.kernels.output import Canvas, Layout, Output
+from penstock.kernels.batch_output import Canvas, Layout, Output
 from penstock.types import Buffer
 
 
@@ -44,13 +44,13 @@ def decode_batch(
     canvas = Canvas.allocate(infos, output, target)
     here = list(range(len(records)))
     if target.type == "cuda":
-        here = _decode_there(records, infos, canvas, output, verify=verify)
+        here = decode_on_device(records, infos, canvas, output, verify=verify)
     for index in here:
         _decode_here(index, records[index], infos[index], canvas.images[index], output, verify=verify)
     return canvas.result
 
 
-def _decode_there(
+def decode_on_device(
     records: Sequence[Buffer], infos: Sequence[ImageInfo], canvas: Canvas, output: Output, *, verify: bool
 ) -> list[int]:
     """Decode on the device what it can decode; the indices of the rest."""

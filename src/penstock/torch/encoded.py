@@ -13,7 +13,7 @@ from penstock import _native
 from penstock.codecs.api import inspect
 from penstock.codecs.contract import ImageInfo
 from penstock.errors import CodecError
-from penstock.kernels.output import Canvas, Layout, Output
+from penstock.kernels.batch_output import Canvas, Layout, Output
 from penstock.types import Buffer
 
 CHANNELS = {"RGB": 3, "L": 1}
@@ -32,7 +32,7 @@ class DeviceDecoder:
         changes: bool,
         verify: bool,
     ) -> None:
-        from penstock.kernels.transform import Transformer  # needs triton, which only accelerators need
+        from penstock.kernels.transform_passes import Transformer  # needs triton, which only accelerators need
 
         self._device = device
         self._layout = layout

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from penstock.bench import CodecBenchOptions, bench_codecs, load_corpus
-from penstock.bench import codecs as codecs_module
+from penstock.bench import codec_bench as codecs_module
 from penstock.codecs import parse_format, parse_formats
 from penstock.errors import CodecError
 from tests.unit.bench.conftest import PythonCodec
@@ -94,7 +94,7 @@ def test_a_codec_in_python_is_measured_on_one_thread(folder: Path, python_codec:
 def test_a_broken_promise_stops_the_benchmark_before_anything_is_timed(
     folder: Path, lying_codec: PythonCodec, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(codecs_module._Job, "measure", lambda _: pytest.fail("was timed"))
+    monkeypatch.setattr(codecs_module.TimedJob, "measure", lambda _: pytest.fail("was timed"))
 
     with pytest.raises(CodecError, match="plain promises to be lossless") as raised:
         bench_codecs(load_corpus(folder), [parse_format("plain")], QUICK)

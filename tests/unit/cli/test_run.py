@@ -12,7 +12,7 @@ import pytest
 import typer.main
 
 import penstock
-from penstock.cli import info
+from penstock.cli import info_command as info
 from penstock.cli.app import app
 from penstock.errors import ArgumentError, CodecError
 

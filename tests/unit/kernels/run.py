@@ -11,9 +11,9 @@ import torch
 
 import penstock
 from penstock.kernels import table
+from penstock.kernels.batch_output import Canvas, Output
 from penstock.kernels.decode import decode_into
 from penstock.kernels.launch import Damage
-from penstock.kernels.output import Canvas, Output
 from penstock.kernels.table import Upload
 from penstock.types import Buffer, Pixels
 

@@ -8,10 +8,10 @@ import pytest
 import torch
 
 import penstock
-from penstock.kernels.output import Canvas, Output
+from penstock.kernels.batch_output import Canvas, Output
 from penstock.testing.codec import sample_image
 from penstock.torch import decode_batch
-from penstock.torch.batch_decoding import _decode_there
+from penstock.torch.batch_decoding import decode_on_device
 from penstock.types import Buffer
 from tests.unit.kernels.run import CPU
 
@@ -22,7 +22,7 @@ def decoded_there(records: Sequence[Buffer]) -> tuple[list[torch.Tensor], list[i
     """The images, and which records are left to the CPU."""
     infos = [penstock.inspect(record) for record in records]
     canvas = Canvas.allocate(infos, Output(), CPU)
-    return canvas.images, _decode_there(records, infos, canvas, Output(), verify=True)
+    return canvas.images, decode_on_device(records, infos, canvas, Output(), verify=True)
 
 
 def test_kernels_decode_weir_and_l3_and_leave_the_rest() -> None:

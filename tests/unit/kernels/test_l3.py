@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import penstock
-from penstock.kernels.output import Output
+from penstock.kernels.batch_output import Output
 from penstock.testing.codec import sample_image
 from tests import published_l3
 from tests.golden import images

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import penstock
-from penstock.kernels.output import Layout, Output
+from penstock.kernels.batch_output import Layout, Output
 from penstock.testing.codec import sample_image
 from penstock.torch import decode_batch
 from tests.unit.kernels.run import run

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import penstock
 from penstock.codecs.weir_metadata import Entry, write_metadata
-from penstock.kernels.output import Output
+from penstock.kernels.batch_output import Output
 from penstock.testing.codec import sample_image
 from penstock.types import Pixels
 from tests.golden import images, weir_decoded

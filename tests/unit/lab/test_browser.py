@@ -11,7 +11,7 @@ import pytest
 from penstock.lab import run_page
 from penstock.lab.recipes.mix import Mix
 from penstock.lab.recipes.orthogonal import Orthogonal
-from penstock.lab.recipes.train import Train
+from penstock.lab.recipes.train_recipe import Train
 from penstock.report import Page, Section, Table, render
 from scripts.browser import BrowserMissingError, Look, find_browser, look_at, shoot_figures
 from tests.unit.lab.test_reversals import Machine, lines_on

@@ -11,11 +11,11 @@ import pytest
 from penstock.documents import Json
 from penstock.lab import Recipe
 from penstock.lab.lines import Line
-from penstock.lab.recipe import Cell, DataFacts
 from penstock.lab.recipes.bottleneck import Bottleneck
-from penstock.lab.recipes.codecs import Codecs
+from penstock.lab.recipes.codecs_recipe import Codecs
+from penstock.lab.recipes.contract import Cell, DataFacts
 from penstock.lab.recipes.dropin import DropIn
-from penstock.lab.recipes.fidelity import Fidelity
+from penstock.lab.recipes.fidelity_recipe import Fidelity
 from penstock.lab.recipes.lossless import Lossless
 from penstock.lab.recipes.mix import Mix
 from penstock.lab.recipes.orthogonal import Orthogonal
@@ -23,7 +23,7 @@ from penstock.lab.recipes.regimen import Regimen
 from penstock.lab.recipes.storage_budget import StorageBudget
 from penstock.lab.recipes.thrash import Thrash
 from penstock.lab.recipes.time_budget import TimeBudget
-from penstock.lab.recipes.train import Train
+from penstock.lab.recipes.train_recipe import Train
 from penstock.lab.recipes.whatif import WhatIf
 from penstock.rates import break_even_bandwidth
 

@@ -26,8 +26,8 @@ from penstock.lab import (
     with_settings,
 )
 from penstock.lab.lines import FILE_NAME
-from penstock.lab.recipe import DataFacts
-from penstock.lab.recipes.codecs import Codecs
+from penstock.lab.recipes.codecs_recipe import Codecs
+from penstock.lab.recipes.contract import DataFacts
 from penstock.lab.recipes.dropin import DropIn
 from penstock.synth import Scenes, write
 from tests.unit.lab.test_reversals import Machine, lines_on

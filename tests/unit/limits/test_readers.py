@@ -50,7 +50,7 @@ def test_loaders_of_a_process_share_the_disk(images: Path, monkeypatch: pytest.M
 
 
 def test_an_emulated_bench_falls_back_on_readers(images: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cgroups, "_hierarchies", lambda: iter(()))
+    monkeypatch.setattr(cgroups, "hierarchies", lambda: iter(()))
     options = LoaderBenchOptions(transform="none", batch_size=8, cache="none", epochs=1)
     found = bench_under(images, options, Limits(disk_reads_per_second=100))
     assert found.enforced_by.disk == "readers"

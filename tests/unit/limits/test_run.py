@@ -11,7 +11,7 @@ import pytest
 
 from penstock.errors import ArgumentError
 from penstock.limits import Limits, cgroups, run
-from penstock.limits.values import NO_LIMITS
+from penstock.limits.limit_values import NO_LIMITS
 
 READ_DIRECT = """
 import mmap, os, sys
@@ -78,7 +78,7 @@ def test_the_disk_is_throttled_and_counted(tmp_path: Path) -> None:
 
 
 def test_without_permission_the_fallback_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cgroups, "_hierarchies", lambda: iter(()))
+    monkeypatch.setattr(cgroups, "hierarchies", lambda: iter(()))
     limits = Limits(memory_bytes=1 << 30, disk_bytes_per_second=1e8, cores=1)
     done = run(python("import os; print(len(os.sched_getaffinity(0)))"), limits)
     assert str(done.enforced_by) == "memory by nothing, disk by readers, cores by affinity"
@@ -87,7 +87,7 @@ def test_without_permission_the_fallback_is_said(monkeypatch: pytest.MonkeyPatch
 
 def test_groups_are_gone_afterwards() -> None:
     run(["true"], Limits(memory_bytes=1 << 28, cores=1))
-    left = [folder for _, _, parent in cgroups._hierarchies() for folder in parent.glob(f"penstock-{os.getpid()}-*")]
+    left = [folder for _, _, parent in cgroups.hierarchies() for folder in parent.glob(f"penstock-{os.getpid()}-*")]
     assert left == []
 
 
@@ -95,7 +95,7 @@ def test_what_a_command_leaves_behind_is_ended_with_its_groups(tmp_path: Path) -
     limits = Limits(memory_bytes=1 << 28)
     needs("memory", limits, tmp_path)
     done = run(["sh", "-c", "sleep 1000 >/dev/null 2>&1 & echo $!"], limits)
-    left = [folder for _, _, parent in cgroups._hierarchies() for folder in parent.glob(f"penstock-{os.getpid()}-*")]
+    left = [folder for _, _, parent in cgroups.hierarchies() for folder in parent.glob(f"penstock-{os.getpid()}-*")]
 
     assert left == []
     assert is_gone(int(done.stdout))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from penstock.profile import Dataset, Disk, Figure, FormatCosts, Profile, SampledImage
+from penstock.profile import Dataset, Disk, FormatCosts, Measurement, Profile, SampledImage
 
 MEGABYTE = 10**6
 
@@ -49,11 +49,11 @@ def make_profile(
         simd="portable",
         cores=cores,
         memory_bytes=8 * 2**30,
-        scaling=((1, Figure.exactly(1.0)), (cores, Figure.exactly(float(cores)))) if cores > 1 else (),
-        disk=Disk(Figure.exactly(disk), Figure.exactly(0.0), Figure.exactly(0.0)),
+        scaling=((1, Measurement.exactly(1.0)), (cores, Measurement.exactly(float(cores)))) if cores > 1 else (),
+        disk=Disk(Measurement.exactly(disk), Measurement.exactly(0.0), Measurement.exactly(0.0)),
         dataset=Dataset(num_samples, int(costs[source].bytes.mean() * num_samples), 10, source),
         images=images,
         formats=costs,
-        compute=Figure.exactly(compute) if compute is not None else None,
+        compute=Measurement.exactly(compute) if compute is not None else None,
         compute_from="given" if compute is not None else "unknown",
     )

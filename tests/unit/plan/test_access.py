@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from penstock.plan import Goals, Plan, make_plan, write_plan
 from penstock.plan.make import predict
-from penstock.profile import Figure, Profile, read_profile, write_profile
+from penstock.profile import Measurement, Profile, read_profile, write_profile
 from tests.unit.plan.conftest import MEGABYTE, make_profile
 
 FORMATS = {"png": (0.1, 0.1), "raw": (0.3, 0.01)}  # 100 and 300 kB
@@ -19,8 +19,8 @@ def profile_of(seek_seconds: float, decode: float = 1.0, memory_bytes: int = 8 <
     profile = make_profile(formats, source="png", disk=150 * MEGABYTE)
     disk = replace(
         profile.disk,
-        reads_per_second=Figure.exactly(1 / max(seek_seconds, 1e-6)),
-        seek_seconds=Figure.exactly(seek_seconds),
+        reads_per_second=Measurement.exactly(1 / max(seek_seconds, 1e-6)),
+        seek_seconds=Measurement.exactly(seek_seconds),
     )
     return replace(profile, disk=disk, memory_bytes=memory_bytes)
 
@@ -50,7 +50,7 @@ def test_a_window_buys_nothing_on_a_disk_that_does_not_seek() -> None:
     goals = Goals(memory_bytes=0)
     window = make_plan(profile_of(8e-3), goals).window
     unseeking = profile_of(0.0)
-    unseeking = replace(unseeking, disk=replace(unseeking.disk, reads_per_second=Figure.exactly(0.0)))
+    unseeking = replace(unseeking, disk=replace(unseeking.disk, reads_per_second=Measurement.exactly(0.0)))
     plan = make_plan(unseeking, goals)
     assert predict(plan.rule, unseeking, goals, window=window) == plan.chosen.rates
 

@@ -11,13 +11,13 @@ import pytest
 
 from penstock.documents import Document
 from penstock.errors import ArgumentError
-from penstock.plan import Goals, make_plan, read_cheapest, write_plan
-from penstock.plan.liquid import closed_form, search, search_pair
+from penstock.plan import Goals, make_plan, read_cost_rule, write_plan
+from penstock.plan.liquid_search import closed_form, search, search_pair
 from penstock.plan.make import predict
+from penstock.plan.mix_problem import make_problem
 from penstock.plan.mix_rates import rates_of, two_formats
-from penstock.plan.problem import make_problem
 from penstock.plan.solve import solve
-from penstock.profile import Figure
+from penstock.profile import Measurement
 from penstock.rates import Rates
 from tests.unit.plan.conftest import MEGABYTE, make_profile
 
@@ -117,7 +117,7 @@ def test_the_smallest_sufficient_cache_makes_the_disk_keep_up() -> None:
 def test_a_plan_s_rule_survives_its_document() -> None:
     plan = make_plan(make_profile(FOUR, source="png", disk=1500 * MEGABYTE, spread=0.4), Goals())
     members = json.loads(write_plan(plan))
-    rule = read_cheapest(Document(members["rules"][0]["cheapest"], "plan.rules[0]"))
+    rule = read_cost_rule(Document(members["rules"][0]["cheapest"], "plan.rules[0]"))
     assert rule == plan.rule
 
 
@@ -174,6 +174,6 @@ def test_a_plan_made_earlier_is_predicted_for_the_machine_as_it_is_now() -> None
     goals = Goals(memory_bytes=0)
     plan = make_plan(profile, goals)
     assert predict(plan.rule, profile, goals, window=plan.window) == plan.chosen.rates
-    slower = predict(plan.rule, replace(profile, busy_cores=Figure.exactly(1.0)), goals, window=plan.window)
+    slower = predict(plan.rule, replace(profile, busy_cores=Measurement.exactly(1.0)), goals, window=plan.window)
     assert slower.decode == pytest.approx(plan.chosen.rates.decode / 2)
     assert slower.load == plan.chosen.rates.load

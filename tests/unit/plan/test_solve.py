@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from penstock.errors import ArgumentError
+from penstock.plan.mix_problem import Goals, make_problem
 from penstock.plan.mix_rates import rates_of, single_format, two_formats
-from penstock.plan.problem import Goals, make_problem
 from penstock.plan.solve import solve
 from tests.unit.plan.conftest import MEGABYTE, make_profile
 

@@ -15,7 +15,7 @@ from PIL import Image
 from penstock.codecs import encode
 from penstock.errors import ArgumentError, CodecError, PenstockError, StorageError
 from penstock.plan import Goals, make_plan
-from penstock.profile import Disk, Figure, FormatCosts, Profile, read_profile, write_profile
+from penstock.profile import Disk, FormatCosts, Measurement, Profile, read_profile, write_profile
 from penstock.profile.costs import Measured
 from penstock.profile.disk import DiskProbe, measure_disk
 from penstock.profile.measure import ProfileOptions, measure
@@ -213,8 +213,8 @@ def test_larger_images_cost_the_pipeline_more_by_what_reading_them_takes() -> No
     size, decode = np.array([1e6, 3e6]), np.array([1e-3, 1e-3])
     costs = FormatCosts(True, size, decode, decode, np.ones(2), np.full(2, np.inf))
     measured = Measured((), {"raw": costs}, {"raw": [b"", b""]}, np.zeros(2))
-    disk = Disk(Figure.exactly(1e9), Figure.exactly(1e4), Figure.exactly(0.0), cpu_seconds_per_byte=1e-9)
-    found = measured.scaled({"raw": Figure.exactly(6e-3)}, disk)["raw"].decode_seconds
+    disk = Disk(Measurement.exactly(1e9), Measurement.exactly(1e4), Measurement.exactly(0.0), cpu_seconds_per_byte=1e-9)
+    found = measured.scaled({"raw": Measurement.exactly(6e-3)}, disk)["raw"].decode_seconds
     np.testing.assert_allclose(found, [4e-3, 8e-3])
 
 

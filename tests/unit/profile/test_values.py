@@ -10,7 +10,7 @@ import pytest
 
 from penstock.errors import ArgumentError
 from penstock.plan import Goals, make_plan
-from penstock.profile.values import Figure, read_profile, write_profile
+from penstock.profile.profile_values import Measurement, read_profile, write_profile
 from tests.unit.plan.conftest import make_profile
 
 PROFILE = make_profile({"png": (1.0, 20.0), "raw": (3.0, 0.5)}, source="png", disk=1e9, spread=0.3)
@@ -40,7 +40,7 @@ def test_more_cores_than_were_measured_go_on_at_the_last_slope() -> None:
 
 def test_cores_that_a_loader_does_not_get_count_for_nothing() -> None:
     assert PROFILE.utilisation == 1.0
-    busy = replace(PROFILE, busy_cores=Figure(1.9, 1.8, 1.95))
+    busy = replace(PROFILE, busy_cores=Measurement(1.9, 1.8, 1.95))
     assert busy.utilisation == pytest.approx(0.95)
     again = read_profile(write_profile(busy))
     assert again.busy_cores == busy.busy_cores

@@ -19,7 +19,7 @@ import penstock
 from penstock import ArgumentError, PenstockError
 from penstock.build import build
 from penstock.errors import CodecError
-from penstock.kernels.output import Output
+from penstock.kernels.batch_output import Output
 from penstock.torch import Loader
 from penstock.transforms import (
     CenterCrop,

@@ -16,7 +16,7 @@ JOBS = ("codec", "load", "size", "stages", "train")
 def run_job(order: Order, on_progress: OnProgress = no_progress) -> Measures:
     """Do what is ordered, in this process. `LeftOut` if it cannot be done here."""
     assert order.job in JOBS, order.job
-    job: Job = import_module(f"penstock.lab.jobs.{order.job}").run
+    job: Job = import_module(f"penstock.lab.jobs.{order.job}_job").run
     return job(order, on_progress)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from penstock.lab.draw import by_seed, estimates, of_setting, table_of
 from penstock.lab.lines import Line
 from penstock.lab.statistics import Estimate, estimate, paired_difference
-from penstock.lab.work import SOURCE
+from penstock.lab.work_folder import SOURCE
 from penstock.report import Figure, Section
 from penstock.report.charts import Series, bars, lines
 from penstock.units import bytes_text

@@ -9,12 +9,12 @@ from typing import ClassVar, NamedTuple
 from penstock.lab.advice import Situation, flow_chart
 from penstock.lab.draw import table_of
 from penstock.lab.lines import Line, measured
-from penstock.lab.recipe import Cell, DataFacts, Findings
+from penstock.lab.recipes.contract import Cell, DataFacts, Findings
 from penstock.lab.recipes.dropin import sizes_of
 from penstock.lab.recipes.holding import TrainingRecipe, disk_limits
 from penstock.lab.statistics import Estimate, estimate, paired_ratio
 from penstock.lab.verdict import judge_above, judge_all, judge_below, verdict_sentence
-from penstock.lab.work import SOURCE
+from penstock.lab.work_folder import SOURCE
 from penstock.limits import NO_LIMITS
 from penstock.rates import CLOSE, bottleneck_by_difference
 from penstock.rates import Bottleneck as Limit

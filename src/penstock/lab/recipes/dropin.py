@@ -8,12 +8,12 @@ from typing import ClassVar
 
 from penstock.lab.advice import TOLERABLE, Situation, flow_chart
 from penstock.lab.lines import Line, measured
-from penstock.lab.recipe import Cell, DataFacts, Findings
 from penstock.lab.recipes.accuracy import accuracy_section, losses
+from penstock.lab.recipes.contract import Cell, DataFacts, Findings
 from penstock.lab.recipes.holding import TrainingRecipe
 from penstock.lab.statistics import Estimate
 from penstock.lab.verdict import judge_above, judge_all, points_text, verdict_sentence
-from penstock.lab.work import SOURCE
+from penstock.lab.work_folder import SOURCE
 from penstock.units import parse_bytes
 
 MOST_PUBLISHED = 0.05

@@ -9,8 +9,8 @@ from statistics import fmean
 from penstock.documents import Json
 from penstock.errors import ArgumentError
 from penstock.lab.lines import Line
-from penstock.lab.recipe import Cell, DataFacts, Recipe, wrong_setting
-from penstock.lab.work import SOURCE
+from penstock.lab.recipes.contract import Cell, DataFacts, Recipe, wrong_setting
+from penstock.lab.work_folder import SOURCE
 from penstock.limits import NO_LIMITS, Limits, parse_limits
 from penstock.rates import Bottleneck, bottleneck_by_usage
 

@@ -10,8 +10,8 @@ from typing import ClassVar
 from penstock.lab.advice import Situation, flow_chart
 from penstock.lab.draw import by_seed, estimates, of_setting, table_of
 from penstock.lab.lines import Line, measured
-from penstock.lab.recipe import Cell, DataFacts, Findings
 from penstock.lab.recipes.accuracy import curves, losses
+from penstock.lab.recipes.contract import Cell, DataFacts, Findings
 from penstock.lab.recipes.dropin import sizes_of
 from penstock.lab.recipes.holding import TrainingRecipe, disk_limits
 from penstock.lab.statistics import Estimate, paired_ratio

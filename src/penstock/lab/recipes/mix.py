@@ -10,11 +10,11 @@ from typing import ClassVar
 from penstock.documents import Json
 from penstock.lab.draw import by_seed, of_setting, series_of, table_of
 from penstock.lab.lines import Line, measured
-from penstock.lab.recipe import Cell, DataFacts, Findings, Recipe, wrong_setting
+from penstock.lab.recipes.contract import Cell, DataFacts, Findings, Recipe, wrong_setting
 from penstock.lab.recipes.holding import disk_limits
 from penstock.lab.statistics import Estimate, estimate, paired_ratio
 from penstock.lab.verdict import judge_above, judge_all, judge_below, times_text, verdict_sentence
-from penstock.lab.work import SOURCE
+from penstock.lab.work_folder import SOURCE
 from penstock.limits import Limits
 from penstock.rates import best_share, break_even_bandwidth, mixed_rate
 from penstock.report import Figure, Section

@@ -10,12 +10,12 @@ from penstock.documents import Json
 from penstock.lab.advice import Situation, flow_chart
 from penstock.lab.draw import by_seed, estimates, of_setting, table_of
 from penstock.lab.lines import Line, measured
-from penstock.lab.recipe import Cell, DataFacts, Findings, Recipe
+from penstock.lab.recipes.contract import Cell, DataFacts, Findings, Recipe
 from penstock.lab.recipes.dropin import sizes_of
 from penstock.lab.recipes.holding import disk_limits
 from penstock.lab.statistics import Estimate, paired_ratio
 from penstock.lab.verdict import Verdict, judge_above, times_text, verdict_sentence
-from penstock.lab.work import SOURCE
+from penstock.lab.work_folder import SOURCE
 from penstock.report import Figure, Section
 from penstock.report.charts import bars
 from penstock.units import bytes_text

@@ -10,13 +10,13 @@ from penstock.documents import Json
 from penstock.lab.advice import TOLERABLE, Situation, flow_chart
 from penstock.lab.draw import estimates, table_of
 from penstock.lab.lines import Line, measured
-from penstock.lab.recipe import Cell, DataFacts, Findings
 from penstock.lab.recipes.accuracy import VALIDATED_ON, accuracy_bars, curves, losses
+from penstock.lab.recipes.contract import Cell, DataFacts, Findings
 from penstock.lab.recipes.dropin import sizes_of
 from penstock.lab.recipes.holding import TrainingRecipe
 from penstock.lab.training_epochs import mean_size
 from penstock.lab.verdict import Verdict, judge_below, points_text, verdict_sentence
-from penstock.lab.work import SOURCE
+from penstock.lab.work_folder import SOURCE
 from penstock.report import Figure, Section
 from penstock.units import bytes_text
 

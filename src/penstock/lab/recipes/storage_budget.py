@@ -9,14 +9,14 @@ from typing import ClassVar
 from penstock.lab.advice import TOLERABLE, Situation, flow_chart
 from penstock.lab.draw import by_seed, table_of
 from penstock.lab.lines import Line, measured
-from penstock.lab.recipe import Cell, DataFacts, Findings
 from penstock.lab.recipes.accuracy import VALIDATED_ON
+from penstock.lab.recipes.contract import Cell, DataFacts, Findings
 from penstock.lab.recipes.dropin import sizes_of
 from penstock.lab.recipes.holding import TrainingRecipe
 from penstock.lab.statistics import Estimate, estimate, paired_difference
 from penstock.lab.training_epochs import fits_storage
 from penstock.lab.verdict import judge_above, judge_all, points_text, verdict_sentence
-from penstock.lab.work import SOURCE
+from penstock.lab.work_folder import SOURCE
 from penstock.report import Figure, Section
 from penstock.report.charts import bars
 

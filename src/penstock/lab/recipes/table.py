@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from penstock.errors import ArgumentError
-from penstock.lab.recipe import Recipe
 from penstock.lab.recipes.bottleneck import Bottleneck
-from penstock.lab.recipes.codecs import Codecs
+from penstock.lab.recipes.codecs_recipe import Codecs
+from penstock.lab.recipes.contract import Recipe
 from penstock.lab.recipes.dropin import DropIn
-from penstock.lab.recipes.fidelity import Fidelity
+from penstock.lab.recipes.fidelity_recipe import Fidelity
 from penstock.lab.recipes.lossless import Lossless
 from penstock.lab.recipes.mix import Mix
 from penstock.lab.recipes.orthogonal import Orthogonal
@@ -15,7 +15,7 @@ from penstock.lab.recipes.regimen import Regimen
 from penstock.lab.recipes.storage_budget import StorageBudget
 from penstock.lab.recipes.thrash import Thrash
 from penstock.lab.recipes.time_budget import TimeBudget
-from penstock.lab.recipes.train import Train
+from penstock.lab.recipes.train_recipe import Train
 from penstock.lab.recipes.whatif import WhatIf
 
 KINDS: tuple[type[Recipe], ...] = (

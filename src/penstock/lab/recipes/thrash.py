@@ -10,12 +10,12 @@ from typing import ClassVar
 from penstock.documents import Json
 from penstock.lab.draw import by_seed, of_setting, series_of, table_of
 from penstock.lab.lines import Line, measured
-from penstock.lab.recipe import Cell, DataFacts, Findings, Recipe
+from penstock.lab.recipes.contract import Cell, DataFacts, Findings, Recipe
 from penstock.lab.recipes.dropin import sizes_of
 from penstock.lab.recipes.holding import disk_limits
 from penstock.lab.statistics import Estimate, estimate, paired_ratio
 from penstock.lab.verdict import Verdict, judge_above, judge_all, judge_below, verdict_sentence
-from penstock.lab.work import SOURCE
+from penstock.lab.work_folder import SOURCE
 from penstock.order.caches.liquid import SPREAD
 from penstock.report import Figure, Section
 from penstock.report.charts import Series, lines

@@ -10,10 +10,10 @@ from typing import ClassVar
 from penstock.documents import Json
 from penstock.lab.draw import of_setting, table_of
 from penstock.lab.lines import Line, measured
-from penstock.lab.recipe import Cell, DataFacts, Findings, Recipe
+from penstock.lab.recipes.contract import Cell, DataFacts, Findings, Recipe
 from penstock.lab.recipes.holding import disk_limits
 from penstock.lab.statistics import estimate
-from penstock.lab.work import SOURCE
+from penstock.lab.work_folder import SOURCE
 from penstock.limits import Limits
 from penstock.rates import loading_rate
 from penstock.report import Figure, Section

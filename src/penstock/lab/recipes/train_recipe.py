@@ -11,11 +11,11 @@ from penstock.lab.advice import Situation, flow_chart
 from penstock.lab.draw import by_seed, estimates, of_setting, table_of
 from penstock.lab.lines import Line, measured
 from penstock.lab.loaders.table import LOADERS
-from penstock.lab.recipe import Cell, DataFacts, Findings, wrong_setting
+from penstock.lab.recipes.contract import Cell, DataFacts, Findings, wrong_setting
 from penstock.lab.recipes.holding import TrainingRecipe, bottleneck_of, disk_limits, utilisation
 from penstock.lab.statistics import paired_ratio
 from penstock.lab.verdict import judge_above, times_text, verdict_sentence
-from penstock.lab.work import SOURCE
+from penstock.lab.work_folder import SOURCE
 from penstock.rates import CORNERS
 from penstock.report import Figure, Section
 from penstock.report.charts import bars, triangle

@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from penstock.documents import Json
+from penstock.plan.mix_problem import Goals, Problem
 from penstock.plan.mix_rates import rates_of
-from penstock.plan.problem import Goals, Problem
 from penstock.profile import FormatCosts, Profile, choose_fidelity
-from penstock.profile.fidelity import DEFAULT_THRESHOLD
+from penstock.profile.fidelity_costs import DEFAULT_THRESHOLD
 from penstock.rates import Rates
 
 WORTH_READING_LESS = 1.10

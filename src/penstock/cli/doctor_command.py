@@ -11,7 +11,7 @@ from rich.table import Table
 
 from penstock.cli.group import add_command
 from penstock.cli.output import JsonOption, Output
-from penstock.doctor import Bought, Diagnosis, Observed, diagnose_run, estimate, short_profile, watch_command
+from penstock.doctor import Diagnosis, Observed, SpeedupEstimate, diagnose_run, estimate, short_profile, watch_command
 from penstock.errors import ArgumentError, PenstockError
 from penstock.machine import memory
 from penstock.storage import file_size, is_folder, list_tree, write_file
@@ -73,7 +73,7 @@ def doctor(
     advice = _flow_chart(observed, found)
     out.show(_table(observed, found), *found.advice, *(bought.sentences() if bought is not None else ()), *advice)
     if report is not None:
-        from penstock.report.doctor import make_doctor_page  # which a plain diagnosis does without
+        from penstock.report.doctor_page import make_doctor_page  # which a plain diagnosis does without
 
         write_file(report, make_doctor_page(observed, found, bought, advice))
         out.show(f"The report is {report}.")
@@ -94,7 +94,7 @@ def _check(data: Path | None, transform: str, report: Path | None) -> None:
         raise ArgumentError(what, where="--report", fix="name a file in a folder that exists", code=100)
 
 
-def _estimate(out: Output, observed: Observed, data: Path | None, transform: str) -> Bought | None:
+def _estimate(out: Output, observed: Observed, data: Path | None, transform: str) -> SpeedupEstimate | None:
     """What Penstock would buy; None, and a word, where the data is not to be found or not to be measured."""
     places = [data] if data is not None else [Path(root) for root in observed.roots]
     place = next((place for place in places if is_folder(place)), None)

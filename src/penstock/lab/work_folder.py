@@ -14,7 +14,7 @@ import numpy as np
 from penstock.build import build
 from penstock.codecs import inspect
 from penstock.errors import ArgumentError, CodecError
-from penstock.lab.recipe import DataFacts
+from penstock.lab.recipes.contract import DataFacts
 from penstock.load import Loader
 from penstock.load.source import open_samples
 from penstock.storage import drop_cached, exists, is_folder, list_tree, make_folders, read_range

@@ -11,7 +11,7 @@ from penstock.lab.coders import check_coder
 from penstock.lab.draw import estimates, of_setting, table_of
 from penstock.lab.learned import PUBLISHED
 from penstock.lab.lines import Line, measured
-from penstock.lab.recipe import Cell, DataFacts, Findings, Recipe, wrong_setting
+from penstock.lab.recipes.contract import Cell, DataFacts, Findings, Recipe, wrong_setting
 from penstock.report import Figure, Section
 from penstock.report.charts import Mark, scatter
 from penstock.units import bytes_text

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from penstock.plan.mix_problem import Problem
 from penstock.plan.mix_rates import rates_of, two_formats
-from penstock.plan.problem import Problem
 from penstock.rates import Rates, crossing
 
 STEPS = 10

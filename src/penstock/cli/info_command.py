@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 
 from penstock.cli.group import add_command
-from penstock.cli.info_dataset import show_dataset
+from penstock.cli.info_dataset_command import show_dataset
 from penstock.cli.output import JsonOption, Output, error_fields, new_table
 from penstock.errors import ArgumentError, PenstockError
 from penstock.info import Environment, ImageSummary, describe_dataset, describe_image, environment

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from penstock.documents import Document, Json, is_finite, read_document, write_document
-from penstock.profile.estimate import Estimate, fit
+from penstock.profile.regression import Estimate, fit
 from penstock.types import Floats
 
 KIND = "penstock profile"
@@ -19,7 +19,7 @@ ENOUGH_TO_CORRECT = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class Measurement:
     """A measured number with the quartiles of its repeats."""
 
     median: float
@@ -27,35 +27,35 @@ class Figure:
     high: float
 
     @staticmethod
-    def of(values: Sequence[float]) -> Figure:
+    def of(values: Sequence[float]) -> Measurement:
         """The figure of repeats.
 
-        >>> Figure.of([3.0, 1.0, 2.0]).median
+        >>> Measurement.of([3.0, 1.0, 2.0]).median
         2.0
         """
         low, median, high = np.quantile(np.asarray(values, float), [0.25, 0.5, 0.75])
-        return Figure(float(median), float(low), float(high))
+        return Measurement(float(median), float(low), float(high))
 
     @staticmethod
-    def exactly(value: float) -> Figure:
+    def exactly(value: float) -> Measurement:
         """A number that was given, not measured."""
-        return Figure(value, value, value)
+        return Measurement(value, value, value)
 
 
 @dataclass(frozen=True, slots=True)
 class Disk:
     """What the disk serves, and what serving costs."""
 
-    bytes_per_second: Figure
-    reads_per_second: Figure
-    file_seconds: Figure
+    bytes_per_second: Measurement
+    reads_per_second: Measurement
+    file_seconds: Measurement
     cpu_seconds_per_byte: float = 0.0
     cpu_seconds_per_read: float = 0.0
     page_bytes: int = 0
     """Records are read by whole pages of this size: about one page more than they hold."""
     depth: int = 1
     direct: bool = False
-    seek_seconds: Figure | None = None
+    seek_seconds: Measurement | None = None
     """What a read anywhere takes beyond one in a row, other reads under way; None if nobody looked."""
     probes: tuple[Mapping[str, Json], ...] = ()
 
@@ -99,7 +99,7 @@ class FormatCosts:
     encode_seconds: Floats
     ms_ssim: Floats
     psnr: Floats
-    pipeline: Figure | None = None
+    pipeline: Measurement | None = None
     """CPU seconds of an image in the loader's own pipeline, all cores at work; None if it was not run."""
 
 
@@ -111,18 +111,18 @@ class Profile:
     simd: str
     cores: int
     memory_bytes: int
-    scaling: tuple[tuple[int, Figure], ...]
+    scaling: tuple[tuple[int, Measurement], ...]
     disk: Disk
     dataset: Dataset
     images: tuple[SampledImage, ...]
     formats: Mapping[str, FormatCosts]
-    compute: Figure | None = None
+    compute: Measurement | None = None
     compute_from: str = "unknown"
     transform: str = "none"
     ranks: int = 1
     fidelities: Mapping[int, FormatCosts] = field(default_factory=dict)
     """Of everything in `pjpeg`, by number of scans, on the first of the images; empty if it was not measured."""
-    busy_cores: Figure | None = None
+    busy_cores: Measurement | None = None
     """Cores that the loader's pipeline kept busy when nothing else held it up; None if it was not run."""
     damaged: Mapping[str, str] = field(default_factory=dict)
     """Sampled images that could not be decoded and were left out: what is wrong, by key."""
@@ -255,12 +255,12 @@ def read_profile(data: bytes, where: str = "") -> Profile:
     )
 
 
-def _figure(figure: Figure) -> dict[str, Json]:
+def _figure(figure: Measurement) -> dict[str, Json]:
     return {"median": figure.median, "low": figure.low, "high": figure.high}
 
 
-def _read_figure(document: Document) -> Figure:
-    return Figure(*(document.number(name, minimum=0) for name in ("median", "low", "high")))
+def _read_figure(document: Document) -> Measurement:
+    return Measurement(*(document.number(name, minimum=0) for name in ("median", "low", "high")))
 
 
 def _write_disk(disk: Disk) -> dict[str, Json]:

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 
 from penstock import _native
 from penstock.bench.corpus import Corpus, SourceImage
+from penstock.bench.promise_check import Encoded, encode_all
 from penstock.bench.result import Distortion, FormatResult, Speed
 from penstock.bench.runner import Run, Runner
 from penstock.bench.spread import Spread
-from penstock.bench.verify import Encoded, encode_all
 from penstock.codecs import Format, Promise, find
 from penstock.errors import CodecError
 from penstock.types import OnProgress, no_progress
@@ -75,7 +75,7 @@ def bench_codecs(
 
 
 @dataclass(slots=True)
-class _Job:
+class TimedJob:
     """A job and the seconds of its repeats, each for one pass over the images."""
 
     run: Run
@@ -84,6 +84,7 @@ class _Job:
     cpu_seconds: list[float] = field(default_factory=list)
 
     def measure(self) -> None:
+        """Run once more for at least MIN_REPEAT_SECONDS, and add the seconds of one pass."""
         passes = math.ceil(MIN_REPEAT_SECONDS / max(self.estimated_seconds, 1e-6))
         if not self.wall_seconds and passes > 1:
             self.run(passes)  # warms up; a longer job has been warmed up by its verification
@@ -102,8 +103,8 @@ class _Subject:
     num_images: int
     pixel_bytes: int
     encoded_bytes: int
-    encode: _Job | None = None
-    decode: _Job | None = None
+    encode: TimedJob | None = None
+    decode: TimedJob | None = None
     distortion: Distortion | None = None
     refusals: Sequence[CodecError] = ()
 
@@ -123,7 +124,7 @@ def _stored(runner: Runner, name: str, images: list[SourceImage]) -> _Subject:
         num_images=len(images),
         pixel_bytes=sum(image.pixels.nbytes for image in images),
         encoded_bytes=sum(map(len, data)),
-        decode=_Job(
+        decode=TimedJob(
             runner.decodes(codec, data), sum(image.decode_seconds for image in images) / runner.threads_of(codec)
         ),
     )
@@ -142,8 +143,10 @@ def _written(runner: Runner, format: Format, encoded: Encoded) -> _Subject:
         refusals=encoded.refusals,
     )
     if encoded.data:
-        subject.encode = _Job(runner.encodes(codec, format, encoded.pixels), encoded.encode_seconds / subject.threads)
-        subject.decode = _Job(runner.decodes(codec, encoded.data), encoded.decode_seconds / subject.threads)
+        subject.encode = TimedJob(
+            runner.encodes(codec, format, encoded.pixels), encoded.encode_seconds / subject.threads
+        )
+        subject.decode = TimedJob(runner.decodes(codec, encoded.data), encoded.decode_seconds / subject.threads)
     return subject
 
 
@@ -163,7 +166,7 @@ def _result(subject: _Subject, clock: str) -> FormatResult:
     )
 
 
-def _speed(subject: _Subject, job: _Job | None, clock: str) -> Speed | None:
+def _speed(subject: _Subject, job: TimedJob | None, clock: str) -> Speed | None:
     if job is None:
         return None
     seconds = job.cpu_seconds if clock == "cpu" else job.wall_seconds

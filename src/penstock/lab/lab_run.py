@@ -13,10 +13,10 @@ from penstock.lab.circumstances import circumstances
 from penstock.lab.jobs import LeftOut, Order, run_job
 from penstock.lab.jobs.contract import Measures
 from penstock.lab.lines import Line, add_line, load_lines, write_parquet
-from penstock.lab.recipe import Cell, Recipe
+from penstock.lab.recipes.contract import Cell, Recipe
 from penstock.lab.recipes.table import find_recipe
 from penstock.lab.settings import settings_text, with_settings
-from penstock.lab.work import Work
+from penstock.lab.work_folder import Work
 from penstock.limits import NO_LIMITS, Enforcement, call_worker
 from penstock.storage import exists, locked, make_folders, read_file, write_file
 from penstock.types import OnProgress, no_progress

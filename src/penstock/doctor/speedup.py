@@ -18,7 +18,7 @@ PROBE = DiskProbe(file_bytes=64 << 20, repeats=2, num_small_reads=1024)
 
 
 @dataclass(frozen=True, slots=True)
-class Bought:
+class SpeedupEstimate:
     """Images per second: as it was seen, at most if nothing waited, and with Penstock from the folder or converted."""
 
     data: str
@@ -71,7 +71,7 @@ def short_profile(transform: str = "none") -> ProfileOptions:
 
 def estimate(
     observed: Observed, data: Path, options: ProfileOptions | None = None, *, on_progress: OnProgress = no_progress
-) -> Bought | None:
+) -> SpeedupEstimate | None:
     """Profile `data` for some seconds and plan for the observed steps; None if the batches' size is not known.
 
     The source is only read. `options` are `short_profile`'s by default.
@@ -85,7 +85,7 @@ def estimate(
     profile = measure(data, options or short_profile(), on_progress=on_progress)
     compute = images / observed.step_seconds
     plan = make_plan(profile, Goals(memory_bytes=0, compute_rate=compute))
-    return Bought(
+    return SpeedupEstimate(
         data=str(data),
         today=images / (observed.wait_seconds + observed.step_seconds),
         compute=compute,

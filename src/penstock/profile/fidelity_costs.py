@@ -13,7 +13,7 @@ import numpy as np
 from penstock import _native
 from penstock.codecs import DecodeOptions, decode, find, inspect, parse_format, transcode
 from penstock.codecs.pjpeg import scan_ends
-from penstock.profile.values import FormatCosts
+from penstock.profile.profile_values import FormatCosts
 from penstock.records.fidelity import stored_scans
 from penstock.transforms import Chain
 from penstock.types import OnProgress, Pixels, no_progress

@@ -9,7 +9,7 @@ from dataclasses import replace
 from penstock.errors import ArgumentError
 from penstock.lab.draw import circumstances_section
 from penstock.lab.lines import FILE_NAME, Line
-from penstock.lab.recipe import Findings, Recipe
+from penstock.lab.recipes.contract import Findings, Recipe
 from penstock.report import Attachment, Page, Section, render
 from penstock.units import count_text
 

@@ -16,8 +16,8 @@ import numpy.typing as npt
 import torch
 
 from penstock import _native
+from penstock.kernels.batch_output import Canvas, Layout
 from penstock.kernels.device.resize import COLUMNS, FILL, LANES, ROWS, filter_columns, filter_rows
-from penstock.kernels.output import Canvas, Layout
 
 # Fused multiply-add would round sums of 16-bit samples otherwise than the CPU does.
 OPTIONS = {"num_warps": 4, "enable_fp_fusion": False}

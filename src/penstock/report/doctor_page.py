@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from penstock.doctor import Bought, Diagnosis, Observed
+from penstock.doctor import Diagnosis, Observed, SpeedupEstimate
 from penstock.rates import CORNERS
 from penstock.report.charts import bars, triangle
 from penstock.report.page import Figure, Page, Section, render
 
 
 def make_doctor_page(
-    observed: Observed, found: Diagnosis, bought: Bought | None, flow_chart: Sequence[str] = ()
+    observed: Observed, found: Diagnosis, bought: SpeedupEstimate | None, flow_chart: Sequence[str] = ()
 ) -> bytes:
     """The report of a watched run; the flow chart's advice comes last."""
     gpu = f"GPUs were {found.gpu_share:.0%} busy." if found.gpu_share is not None else "No GPU was seen."

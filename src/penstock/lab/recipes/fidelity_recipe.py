@@ -11,8 +11,8 @@ from penstock.documents import Json
 from penstock.lab.advice import TOLERABLE, Situation, flow_chart
 from penstock.lab.draw import by_seed, estimates, of_setting, table_of
 from penstock.lab.lines import Line, measured
-from penstock.lab.recipe import Cell, DataFacts, Findings, wrong_setting
 from penstock.lab.recipes.accuracy import VALIDATED_ON, accuracy_bars, curves, losses
+from penstock.lab.recipes.contract import Cell, DataFacts, Findings, wrong_setting
 from penstock.lab.recipes.holding import TrainingRecipe, bottleneck_of, disk_limits
 from penstock.lab.statistics import Estimate, paired_ratio
 from penstock.lab.verdict import Verdict, judge_above, judge_all, judge_any, points_text, verdict_sentence

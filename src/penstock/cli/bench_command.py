@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 
 from penstock.bench import CodecBench, CodecBenchOptions, Corpus, FormatResult, Speed, bench_codecs, load_corpus
-from penstock.cli import bench_loader
+from penstock.cli import bench_loader_command
 from penstock.cli.group import add_command, new_group
 from penstock.cli.output import JsonOption, Output, error_fields, new_table
 from penstock.codecs import Format, find, names, parse_format, parse_formats
@@ -47,7 +47,7 @@ def register(app: typer.Typer) -> None:
             "penstock bench codecs photos --formats jpeg:q=85 --threads 0 --limit 0 --json",
         ),
     )
-    bench_loader.register(group)
+    bench_loader_command.register(group)
     app.add_typer(group)
 
 

@@ -9,11 +9,11 @@ import numpy as np
 
 from penstock.codecs import parse_format
 from penstock.errors import ArgumentError
-from penstock.profile import Figure, Profile
+from penstock.profile import Measurement, Profile
 from penstock.rates import Capacity
 from penstock.types import Floats
 
-NO_SEEKING = Figure.exactly(0.0)
+NO_SEEKING = Measurement.exactly(0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,10 +127,10 @@ def _disk(profile: Profile, goals: Goals, read_bytes: float) -> tuple[float, flo
     """Bytes per second, and seconds that a request costs beside its bytes."""
     reads = profile.disk.reads_per_second.median
     rate = goals.disk_bytes_per_second or profile.disk.bytes_per_second.median
-    return rate, _beside(profile, rate, read_bytes, Figure.exactly(1.0 / reads if reads > 0 else 0.0))
+    return rate, _beside(profile, rate, read_bytes, Measurement.exactly(1.0 / reads if reads > 0 else 0.0))
 
 
-def _beside(profile: Profile, rate: float, read_bytes: float, seconds: Figure) -> float:
+def _beside(profile: Profile, rate: float, read_bytes: float, seconds: Measurement) -> float:
     """What a read costs beside its bytes on a disk of this rate, if it costs so much on the measured one.
 
     A disk that is slower than the measured one (a throttle, a network) is busy with bytes while requests overlap: what

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from penstock.cli import lab_import
+from penstock.cli import lab_import_command
 from penstock.cli.group import add_command, new_group
 from penstock.cli.output import JsonOption, Output, new_table
 from penstock.lab import (
@@ -53,7 +53,7 @@ def register(app: typer.Typer) -> None:
         ),
     )
     add_command(group, "report", report, examples=("penstock lab report runs/codecs runs/thrash",))
-    lab_import.register(group)
+    lab_import_command.register(group)
     app.add_typer(group)
 
 
