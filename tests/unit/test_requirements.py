@@ -16,7 +16,7 @@ from tests.import_graph import ROOT
 
 FOLDER = ROOT / "requirements"
 GROUPS = sorted(path.stem for path in FOLDER.glob("*.txt") if path.stem != "pins")
-PYTHONS = ("3.10", "3.11", "3.12", "3.13")
+PYTHONS = ("3.10", "3.11", "3.12", "3.13", "3.14")
 
 
 def lines_of(name: str) -> list[str]:
