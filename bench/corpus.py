@@ -12,6 +12,7 @@ DATA = Path(__file__).parents[2] / "shared" / "data"
 
 FOLDERS = {
     "imagenet": "imagenet",
+    "photos": "photos",
     "cityscapes": "cityscapes/leftImg8bit",
     "cityscapes-masks": "cityscapes/gtFine",
     "cityscapes-full": "cityscapes-full",
