@@ -62,6 +62,9 @@ struct Avx2 {
     static PENSTOCK_INLINE Words subtract(Words a, Words b) { return _mm256_sub_epi16(a, b); }
     static PENSTOCK_INLINE Words add_saturated(Words a, Words b) { return _mm256_adds_epi16(a, b); }
     static PENSTOCK_INLINE Words multiply_words(Words a, Words b) { return _mm256_mullo_epi16(a, b); }
+    static PENSTOCK_INLINE Words exclusive_or(Words a, Words b) { return _mm256_xor_si256(a, b); }
+    static PENSTOCK_INLINE Words either(Words a, Words b) { return _mm256_or_si256(a, b); }
+    static PENSTOCK_INLINE bool is_any(Words a) { return _mm256_testz_si256(a, a) == 0; }
     template <int kCount>
     static PENSTOCK_INLINE Words shift_words_left(Words a) {
         return _mm256_slli_epi16(a, kCount);

@@ -68,6 +68,9 @@ struct Avx512 {
     static PENSTOCK_INLINE Words subtract(Words a, Words b) { return _mm512_sub_epi16(a, b); }
     static PENSTOCK_INLINE Words add_saturated(Words a, Words b) { return _mm512_adds_epi16(a, b); }
     static PENSTOCK_INLINE Words multiply_words(Words a, Words b) { return _mm512_mullo_epi16(a, b); }
+    static PENSTOCK_INLINE Words exclusive_or(Words a, Words b) { return _mm512_xor_si512(a, b); }
+    static PENSTOCK_INLINE Words either(Words a, Words b) { return _mm512_or_si512(a, b); }
+    static PENSTOCK_INLINE bool is_any(Words a) { return _mm512_test_epi16_mask(a, a) != 0; }
     template <int kCount>
     static PENSTOCK_INLINE Words shift_words_left(Words a) {
         return _mm512_slli_epi16(a, kCount);

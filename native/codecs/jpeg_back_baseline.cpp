@@ -46,6 +46,11 @@ struct Sse2 {
     static PENSTOCK_INLINE Words subtract(Words a, Words b) { return _mm_sub_epi16(a, b); }
     static PENSTOCK_INLINE Words add_saturated(Words a, Words b) { return _mm_adds_epi16(a, b); }
     static PENSTOCK_INLINE Words multiply_words(Words a, Words b) { return _mm_mullo_epi16(a, b); }
+    static PENSTOCK_INLINE Words exclusive_or(Words a, Words b) { return _mm_xor_si128(a, b); }
+    static PENSTOCK_INLINE Words either(Words a, Words b) { return _mm_or_si128(a, b); }
+    static PENSTOCK_INLINE bool is_any(Words a) {
+        return _mm_movemask_epi8(_mm_cmpeq_epi16(a, _mm_setzero_si128())) != 0xFFFF;
+    }
     template <int kCount>
     static PENSTOCK_INLINE Words shift_words_left(Words a) {
         return _mm_slli_epi16(a, kCount);

@@ -37,6 +37,9 @@ struct Neon {
     static PENSTOCK_INLINE Words subtract(Words a, Words b) { return vsubq_s16(a, b); }
     static PENSTOCK_INLINE Words add_saturated(Words a, Words b) { return vqaddq_s16(a, b); }
     static PENSTOCK_INLINE Words multiply_words(Words a, Words b) { return vmulq_s16(a, b); }
+    static PENSTOCK_INLINE Words exclusive_or(Words a, Words b) { return veorq_s16(a, b); }
+    static PENSTOCK_INLINE Words either(Words a, Words b) { return vorrq_s16(a, b); }
+    static PENSTOCK_INLINE bool is_any(Words a) { return vmaxvq_u16(vreinterpretq_u16_s16(a)) != 0; }
     template <int kCount>
     static PENSTOCK_INLINE Words shift_words_left(Words a) {
         return vshlq_n_s16(a, kCount);

@@ -22,9 +22,12 @@ struct Sum {
     friend Sum operator-(Sum a, Sum b) { return {a.bits - b.bits}; }
 };
 
+std::int32_t descale_wide(Sum sum, int shift) {
+    return static_cast<std::int32_t>(sum.bits + (std::uint32_t{1} << (shift - 1))) >> shift;
+}
+
 std::int16_t descale(Sum sum, int shift) {
-    const auto value = static_cast<std::int32_t>(sum.bits + (std::uint32_t{1} << (shift - 1))) >> shift;
-    return static_cast<std::int16_t>(std::clamp(value, -32768, 32767));
+    return static_cast<std::int16_t>(std::clamp(descale_wide(sum, shift), -32768, 32767));
 }
 
 using Points = std::int16_t[8];
@@ -64,13 +67,16 @@ void transform_4(const Points& in, Points& out, int shift) {
     out[3] = descale(dc + second - outer, shift + 1);
 }
 
-// Of the even positions only the first counts.
-void transform_2(const Points& in, Points& out, int shift) {
+// Of the even positions only the first counts. `dc` is separate: in the second pass it has more than 16 bits.
+struct TwoSums {
+    Sum first;
+    Sum second;
+};
+TwoSums transform_2(std::int32_t dc, const Points& in) {
     using namespace fixed;
-    const Sum dc = Sum{}.add(in[0], 1 << (kConstantBits + 2));
+    const Sum even{static_cast<std::uint32_t>(dc) << (kConstantBits + 2)};
     const Sum odd = Sum{}.add(in[7], -k0_720).add(in[5], k0_850).add(in[3], -k1_272).add(in[1], k3_624);
-    out[0] = descale(dc + odd, shift + 2);
-    out[1] = descale(dc - odd, shift + 2);
+    return {even + odd, even - odd};
 }
 
 std::uint8_t to_sample(int value) { return static_cast<std::uint8_t>(std::clamp(value, -128, 127) + 128); }
@@ -78,11 +84,71 @@ std::uint8_t to_sample(int value) { return static_cast<std::uint8_t>(std::clamp(
 /// An eighth of a DC. libjpeg looks it up in a table of 1024 entries: ten bits with a sign count.
 int mean_of(std::int16_t dc) { return static_cast<std::int16_t>(static_cast<unsigned>(dc + 4) << 3) >> 6; }
 
+int coefficient(const CoefficientGroup& group, std::size_t k, std::size_t lane) {
+    return (group.wide_positions >> k & 1) != 0 ? group.wide[k][lane] : group.narrow[k][lane];
+}
+
 /// A dequantised coefficient: products keep their low 16 bits.
 std::int16_t dequantised(const CoefficientGroup& group, std::size_t k, std::size_t lane, const std::uint16_t* quant) {
     if (k >= static_cast<std::size_t>(group.num_positions)) return 0;
-    const int value = (group.wide_positions >> k & 1) != 0 ? group.wide[k][lane] : group.narrow[k][lane];
-    return static_cast<std::int16_t>(value * static_cast<int>(quant[k]));
+    const auto product = static_cast<unsigned>(coefficient(group, k, lane)) * quant[k];
+    return static_cast<std::int16_t>(product);
+}
+
+using Block = std::int16_t[8][8];  // [row][column]
+
+// libjpeg-turbo's vector code has a short way for blocks with nothing but a first row, and only there a value of more
+// than 14 bits loses its highest ones. With four samples it does not look at the fifth row.
+template <int kSize>
+bool has_first_row_only(const CoefficientGroup& group, std::size_t lane) {
+    for (std::size_t place = 8; place < 64; ++place) {
+        const std::size_t k = kZigzagOf[place];
+        if (kSize == 4 && place / 8 == 4) continue;
+        if (k < static_cast<std::size_t>(group.num_positions) && coefficient(group, k, lane) != 0) return false;
+    }
+    return true;
+}
+
+template <int kSize>
+void transform_block_wide(const CoefficientGroup& group, std::size_t lane, const Block& in, std::uint8_t* out,
+                          std::size_t stride) {
+    constexpr auto transform = kSize == 8 ? transform_8 : transform_4;
+    const bool is_short = has_first_row_only<kSize>(group, lane);
+    std::int16_t columns[8][8];
+    for (std::size_t x = 0; x < 8; ++x) {
+        Points column;
+        for (std::size_t y = 0; y < 8; ++y) column[y] = in[y][x];
+        transform(column, columns[x], kFirstShift);
+        if (is_short) std::fill_n(columns[x], kSize, static_cast<std::int16_t>(column[0] * (1 << kFirstPassBits)));
+    }
+    for (std::size_t y = 0; y < kSize; ++y) {
+        Points row;
+        Points samples;
+        for (std::size_t x = 0; x < 8; ++x) row[x] = columns[x][y];
+        transform(row, samples, kSecondShift);
+        for (std::size_t x = 0; x < kSize; ++x) out[y * stride + x] = to_sample(samples[x]);
+    }
+}
+
+void transform_block_2(const Block& in, std::uint8_t* out, std::size_t stride) {
+    std::int32_t dc[2] = {};  // of the rows; not limited to 16 bits
+    Points rows[2] = {};
+    for (std::size_t x = 0; x < 8; ++x) {
+        if (x != 0 && x % 2 == 0) continue;
+        Points column;
+        for (std::size_t y = 0; y < 8; ++y) column[y] = in[y][x];
+        const TwoSums sums = transform_2(column[0], column);
+        const Sum both[2] = {sums.first, sums.second};
+        for (std::size_t y = 0; y < 2; ++y) {
+            if (x == 0) dc[y] = descale_wide(both[y], kFirstShift + 2);
+            rows[y][x] = descale(both[y], kFirstShift + 2);
+        }
+    }
+    for (std::size_t y = 0; y < 2; ++y) {
+        const TwoSums sums = transform_2(dc[y], rows[y]);
+        out[y * stride] = to_sample(descale(sums.first, kSecondShift + 2));
+        out[y * stride + 1] = to_sample(descale(sums.second, kSecondShift + 2));
+    }
 }
 
 template <int kSize>
@@ -90,21 +156,16 @@ void transform_block(const CoefficientGroup& group, std::size_t lane, const std:
                      std::size_t stride) {
     if constexpr (kSize == 1) {
         *out = to_sample(mean_of(dequantised(group, 0, lane, quant)));
-    } else {
-        constexpr auto transform = kSize == 8 ? transform_8 : kSize == 4 ? transform_4 : transform_2;
-        std::int16_t columns[8][8];
-        for (std::size_t x = 0; x < 8; ++x) {
-            Points in;
-            for (std::size_t y = 0; y < 8; ++y) in[y] = dequantised(group, kZigzagOf[8 * y + x], lane, quant);
-            transform(in, columns[x], kFirstShift);
-        }
-        for (std::size_t y = 0; y < kSize; ++y) {
-            Points in;
-            Points row;
-            for (std::size_t x = 0; x < 8; ++x) in[x] = columns[x][y];
-            transform(in, row, kSecondShift);
-            for (std::size_t x = 0; x < kSize; ++x) out[y * stride + x] = to_sample(row[x]);
-        }
+        return;
+    }
+    Block in;
+    for (std::size_t place = 0; place < 64; ++place) {
+        in[place / 8][place % 8] = dequantised(group, kZigzagOf[place], lane, quant);
+    }
+    if constexpr (kSize == 2) {
+        transform_block_2(in, out, stride);
+    } else if constexpr (kSize > 2) {
+        transform_block_wide<kSize>(group, lane, in, out, stride);
     }
 }
 

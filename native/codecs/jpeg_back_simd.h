@@ -135,18 +135,32 @@ struct Source {
     }
 };
 
+/// Bits that differ from zero where a value has more than 16 - kSpare bits. Images have none: what happens to such
+/// values in libjpeg-turbo is left to the plain code.
+template <typename V, int kSpare>
+PENSTOCK_INLINE typename V::Words excess_of(typename V::Words value) {
+    return V::exclusive_or(value, V::template shift_words_right<kSpare>(V::template shift_words_left<kSpare>(value)));
+}
+
 /// kLanes blocks of 8x8 samples whose coefficients are zero outside of the first `kInputs` rows and columns.
+///
+/// Gives false, nothing stored, if the plain code must take them.
 template <typename V, int kInputs>
-PENSTOCK_INLINE void transform_blocks_8(const Source<V>& source, std::uint8_t* const* runs, std::size_t stride) {
+[[nodiscard]] PENSTOCK_INLINE bool transform_blocks_8(const Source<V>& source, std::uint8_t* const* runs,
+                                                      std::size_t stride) {
     using Words = typename V::Words;
     Words columns[8][8];  // [row][column]
+    Words excess = V::fill(0);
     for (std::size_t x = 0; x < kInputs; ++x) {
         Words in[8];
         Words out[8];
         for (std::size_t y = 0; y < 8; ++y) in[y] = y < kInputs ? source(kZigzagOf[8 * y + x]) : V::fill(0);
+        excess = V::either(excess, excess_of<V, kFirstPassBits>(in[0]));
         transform<V, 8, kFirstShift, kInputs>(in, out);
         for (std::size_t y = 0; y < 8; ++y) columns[y][x] = out[y];
     }
+    if (V::is_any(excess)) [[unlikely]]
+        return false;
     for (std::size_t y = 0; y < 8; y += 2) {
         Words rows[2][8];
         for (std::size_t i = 0; i < 2; ++i) {
@@ -156,6 +170,7 @@ PENSTOCK_INLINE void transform_blocks_8(const Source<V>& source, std::uint8_t* c
         }
         V::store_rows(rows[0], rows[1], runs, stride, y);
     }
+    return true;
 }
 
 /// Samples of some blocks, which were computed a column at a time, side by side.
@@ -180,7 +195,8 @@ constexpr bool is_used(std::size_t column) {
 }
 
 template <typename V, int kSize>
-PENSTOCK_INLINE void transform_blocks_small(const Source<V>& source, std::uint8_t* const* runs, std::size_t stride) {
+[[nodiscard]] PENSTOCK_INLINE bool transform_blocks_small(const Source<V>& source, std::uint8_t* const* runs,
+                                                          std::size_t stride) {
     using Words = typename V::Words;
     alignas(64) std::uint8_t samples[kSize][kSize][V::kLanes];
     if constexpr (kSize == 1) {
@@ -189,6 +205,7 @@ PENSTOCK_INLINE void transform_blocks_small(const Source<V>& source, std::uint8_
         V::store_bytes(V::template shift_words_right<6>(times_eight), samples[0][0]);
     } else {
         Words columns[kSize][8];
+        Words excess = V::fill(0);
         for (std::size_t x = 0; x < 8; ++x) {
             Words in[8];
             Words out[8];
@@ -199,7 +216,11 @@ PENSTOCK_INLINE void transform_blocks_small(const Source<V>& source, std::uint8_
             for (std::size_t y = 0; y < 8; ++y) in[y] = is_used<kSize>(y) ? source(kZigzagOf[8 * y + x]) : V::fill(0);
             transform<V, kSize, kFirstShift>(in, out);
             for (std::size_t y = 0; y < kSize; ++y) columns[y][x] = out[y];
+            if (kSize == 4) excess = V::either(excess, excess_of<V, kFirstPassBits>(in[0]));
+            if (kSize == 2 && x == 0) excess = V::either(excess_of<V, 1>(out[0]), excess_of<V, 1>(out[1]));
         }
+        if (V::is_any(excess)) [[unlikely]]
+            return false;
         for (std::size_t y = 0; y < kSize; ++y) {
             Words out[8];
             transform<V, kSize, kSecondShift>(columns[y], out);
@@ -207,19 +228,22 @@ PENSTOCK_INLINE void transform_blocks_small(const Source<V>& source, std::uint8_
         }
     }
     store_small<kSize, V::kLanes>(samples, runs, stride);
+    return true;
 }
 
 /// Blocks that have a DC only: one sample, repeated.
 template <typename V>
-PENSTOCK_INLINE void fill_blocks(const Source<V>& source, std::uint8_t* const* runs, std::size_t stride) {
+PENSTOCK_INLINE bool fill_blocks(const Source<V>& source, std::uint8_t* const* runs, std::size_t stride) {
     alignas(64) std::uint8_t samples[V::kLanes];
-    V::store_bytes(V::template shift_words_right<3>(V::add_saturated(source(0), V::fill(4))), samples);
+    const auto first_pass = V::template shift_words_left<kFirstPassBits>(source(0));
+    V::store_bytes(V::template shift_words_right<5>(V::add_saturated(first_pass, V::fill(16))), samples);
     for (std::size_t run = 0; run < V::kLanes / 8; ++run) {
         if (runs[run] == nullptr) continue;
         std::uint64_t row[8];
         for (std::size_t block = 0; block < 8; ++block) row[block] = samples[8 * run + block] * 0x0101010101010101U;
         for (std::size_t y = 0; y < 8; ++y) std::memcpy(runs[run] + y * stride, row, sizeof row);
     }
+    return true;
 }
 
 template <typename V>
@@ -229,13 +253,16 @@ PENSTOCK_INLINE bool is_any_wanted(std::uint8_t* const* runs) {
     return wanted;
 }
 
-/// The half of a group, kLanes blocks after the other.
-template <typename V, typename Blocks>
+/// The half of a group, kLanes blocks after the other. Where `blocks` gives false the plain code takes the half.
+template <typename V, int kSizeLog, typename Blocks>
 PENSTOCK_INLINE void for_lanes(const CoefficientGroup& group, unsigned half, const std::uint16_t* quant,
-                               std::uint8_t* const* runs, Blocks&& blocks) {
+                               std::uint8_t* const* runs, std::size_t stride, Blocks&& blocks) {
     for (std::size_t lane = 0; lane < kHalfBlocks; lane += V::kLanes) {
         std::uint8_t* const* some = runs + lane / 8;
-        if (is_any_wanted<V>(some)) blocks(Source<V>{group, quant, kHalfBlocks * half + lane}, some);
+        if (!is_any_wanted<V>(some)) continue;
+        if (!blocks(Source<V>{group, quant, kHalfBlocks * half + lane}, some)) {
+            return kBackPlain.inverse_dct[kSizeLog](group, half, quant, runs, stride);
+        }
     }
 }
 
@@ -244,8 +271,8 @@ PENSTOCK_INLINE void for_lanes(const CoefficientGroup& group, unsigned half, con
 template <typename V, int kInputs>
 [[gnu::noinline]] void inverse_dct_of_inputs(const CoefficientGroup& group, unsigned half, const std::uint16_t* quant,
                                              std::uint8_t* const* runs, std::size_t stride) noexcept {
-    for_lanes<V>(group, half, quant, runs, [&](const Source<V>& source, std::uint8_t* const* some) {
-        transform_blocks_8<V, kInputs>(source, some, stride);
+    for_lanes<V, 3>(group, half, quant, runs, stride, [&](const Source<V>& source, std::uint8_t* const* some) {
+        return transform_blocks_8<V, kInputs>(source, some, stride);
     });
 }
 
@@ -255,15 +282,17 @@ void inverse_dct_8(const CoefficientGroup& group, unsigned half, const std::uint
     if (group.num_positions > 21) return inverse_dct_of_inputs<V, 8>(group, half, quant, runs, stride);
     if (group.num_positions > 10) return inverse_dct_of_inputs<V, 6>(group, half, quant, runs, stride);
     if (group.num_positions > 1) return inverse_dct_of_inputs<V, 4>(group, half, quant, runs, stride);
-    for_lanes<V>(group, half, quant, runs,
-                 [&](const Source<V>& source, std::uint8_t* const* some) { fill_blocks<V>(source, some, stride); });
+    for_lanes<V, 3>(group, half, quant, runs, stride, [&](const Source<V>& source, std::uint8_t* const* some) {
+        return fill_blocks<V>(source, some, stride);
+    });
 }
 
 template <typename V, int kSize>
 void inverse_dct_small(const CoefficientGroup& group, unsigned half, const std::uint16_t* quant,
                        std::uint8_t* const* runs, std::size_t stride) noexcept {
-    for_lanes<V>(group, half, quant, runs, [&](const Source<V>& source, std::uint8_t* const* some) {
-        transform_blocks_small<V, kSize>(source, some, stride);
+    constexpr int kSizeLog = kSize == 4 ? 2 : kSize == 2 ? 1 : 0;
+    for_lanes<V, kSizeLog>(group, half, quant, runs, stride, [&](const Source<V>& source, std::uint8_t* const* some) {
+        return transform_blocks_small<V, kSize>(source, some, stride);
     });
 }
 

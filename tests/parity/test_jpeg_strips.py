@@ -7,6 +7,7 @@ our decoder asks for, however small the image is.
 from __future__ import annotations
 
 import io
+import platform
 import struct
 
 import numpy as np
@@ -80,6 +81,31 @@ def test_odd_sizes_and_their_regions_have_libjpegs_pixels_at_every_scale(factors
         data = noise_jpeg(width, height, factors, seed=height)
         for scale in SCALES:
             check_whole_and_regions(data, scale)
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="elsewhere libjpeg-turbo treats such values otherwise")
+@pytest.mark.parametrize("subsampling", [0, 1, 2])
+@pytest.mark.parametrize("kind", ["flat blocks", "stripes", "slopes"])
+def test_coefficients_that_no_image_has_give_libjpegs_pixels(kind: str, subsampling: int) -> None:
+    y, x = np.mgrid[:120, :200]
+    shade = {"flat blocks": x // 8 * 37 + y // 8 * 91, "stripes": x * 53 + y // 8 * 7, "slopes": 3 * x + y}[kind]
+    file = io.BytesIO()
+    Image.fromarray(np.repeat(shade[:, :, None] % 256, 3, axis=2).astype(np.uint8)).save(
+        file, "JPEG", quality=100, subsampling=subsampling
+    )
+    for steps in (bytes([255]) * 64, bytes(range(1, 128, 2)), bytes(range(255, 127, -2))):
+        data = with_quantisation(file.getvalue(), steps) + bytes(4096)
+        for scale in SCALES:
+            check_whole_and_regions(data, scale)
+
+
+def with_quantisation(data: bytes, steps: bytes) -> bytes:
+    """The same coefficients with other steps: products leave the range that images have."""
+    at, changed = data.index(b"\xff\xdb"), data
+    while at >= 0:
+        changed = changed[: at + 5] + steps + changed[at + 69 :]
+        at = data.find(b"\xff\xdb", at + 69)
+    return changed
 
 
 @pytest.mark.parametrize("factors", [factors for factors in COMMON if len(factors) == 3], ids=str)
