@@ -15,7 +15,6 @@ from penstock.index import Field, SampleIndex, StoredColumns
 from penstock.index.fields import LOADED_ROLES
 from penstock.load.blocks import find_blocks
 from penstock.load.columns import batch_columns
-from penstock.load.file_samples import samples_of_files
 from penstock.load.samples import Samples
 from penstock.order import Window
 from penstock.records import Dataset
@@ -35,6 +34,8 @@ def prepare(index: SampleIndex, fields: Sequence[str] | None = None) -> Samples:
     chosen = _chosen_fields(index, fields)
     if isinstance(index, Dataset):
         return _of_dataset(index, chosen, fields)
+    from penstock.load.file_samples import samples_of_files  # which a dataset does not need
+
     return samples_of_files(index, chosen, fields)
 
 

@@ -9,12 +9,11 @@ from penstock.errors import ArgumentError
 from penstock.index import ListedIndex, SampleIndex
 from penstock.records.dataset import UNFINISHED, Dataset
 from penstock.records.manifest import FILE_NAME
-from penstock.sources.folder_index import open_folder
-from penstock.sources.image_folder import ImageFolder
-from penstock.sources.kinds import recognise
 from penstock.sources.source import Source
 from penstock.storage import Store, is_file, is_folder
 from penstock.types import OnProgress, no_progress
+
+PLAIN = "folder"
 
 
 def open_index(
@@ -46,6 +45,8 @@ def open_index(
     place = Path(path)
     if is_dataset(place):
         return Dataset(place)
+    from penstock.sources.folder_index import open_folder  # which a dataset does not need
+
     return open_folder(place, on_progress, _open_other)
 
 
@@ -61,8 +62,10 @@ def is_dataset(place: Path) -> bool:
 
 def _open_other(place: Path) -> SampleIndex | None:
     """Return the index of a source that is not a plain folder of images, or None."""
+    from penstock.sources.kinds import recognise  # which a folder that was listed before does not need
+
     found = recognise(place)
-    if found is ImageFolder:
+    if found is not None and found.kind == PLAIN:
         return None
     if found is None:
         raise ArgumentError(
