@@ -44,7 +44,7 @@ from bench.corpus import files_of
 from bench.timing import RESULTS, arguments
 from penstock.build import build
 from penstock.limits import Completed, Limits, run
-from penstock.load import Loader
+from penstock.load import Loader, plan_loader
 from penstock.load.source import open_samples
 from penstock.machine import EMULATED_DISK, EmulatedDisk, cpu_model
 from penstock.transforms import RandomResizedCrop
@@ -137,7 +137,7 @@ def make_dataset(work: Path, count: int, side: int = SIDE) -> Path:
 
 def memory_for(dataset: Path, cache: str, share: float, batch_size: int = BATCH, world_size: int = 1) -> int:
     """The memory with which each rank's cache holds its part of a share of the dataset."""
-    with Loader(
+    plan = plan_loader(
         dataset,
         batch_size=batch_size,
         threads=2,
@@ -145,8 +145,8 @@ def memory_for(dataset: Path, cache: str, share: float, batch_size: int = BATCH,
         memory=0,
         transform=[RandomResizedCrop(CROP)],
         world_size=world_size,
-    ) as loader:
-        return loader.memory_for(int(loader.dataset.sizes.sum() * share / world_size))
+    )
+    return plan.memory_for(int(plan.samples.sizes.sum() * share / world_size))
 
 
 def wish_for(dataset: Path, cache: str, share: float, batch_size: int = BATCH, **more: object) -> dict[str, object]:
@@ -422,7 +422,10 @@ def measure_decoded(lines: Lines, work: Path, limit: int) -> None:
                 what["disk"] = shown
                 if not lines.wants("decoded", **what):
                     continue
-                wish = {**wish_for(dataset, "none", 0, cached=cached, memory=memory, crop=DECODED_CROP), "cache": cache}
+                wish = {
+                    **wish_for(dataset, "none", 0, cache_format=cached, memory=memory, crop=DECODED_CROP),
+                    "cache": cache,
+                }
                 done, epochs = epochs_of({**wish, "epochs": 4}, Limits(disk_bytes_per_second=disk))
                 lines.add("decoded", what, decoded_found(epochs[2:], done))
 

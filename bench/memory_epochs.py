@@ -10,13 +10,13 @@ import json
 import resource
 import sys
 import time
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from itertools import pairwise
 
 import numpy as np
 
 from bench.contenders.counting import disk_bytes, held_bytes
-from penstock import Loader
+from penstock import Loader, plan_loader
 from penstock.order.shuffle_quality import measure
 from penstock.transforms import RandomResizedCrop
 
@@ -26,9 +26,8 @@ def main() -> None:
     wish = json.loads(sys.argv[1])
     epochs, quality, alone = wish.pop("epochs"), wish.pop("quality", False), wish.pop("alone", False)
     last: list[int] = []
-    with Loader(wish.pop("path"), transform=[RandomResizedCrop(wish.pop("crop", 64))], **wish) as loader:
-        if alone:
-            loader._budget = replace(loader._budget, depth=1)
+    plan = plan_loader(wish.pop("path"), transform=[RandomResizedCrop(wish.pop("crop", 64))], **wish)
+    with Loader(plan.with_depth(1) if alone else plan) as loader:
         for number in range(epochs):
             disk, read, cpu = disk_bytes(), loader.stats()["bytes_read"], cpu_seconds()
             began = time.perf_counter()
@@ -48,7 +47,7 @@ def main() -> None:
                 "batch_disk_bytes": [after - before for before, after in pairwise(counts)],
                 "bytes_read": stats["bytes_read"] - read,
                 "disk_bytes": None if disk is None else (disk_bytes() or 0) - disk,
-                "hits": sum(loader._progress.hits),
+                "hits": sum(loader.runner.progress.hits),
                 "held_bytes": held_bytes(),
                 "peak_memory_bytes": stats["peak_memory_bytes"],
                 "cache_bytes": stats["cache_bytes"],

@@ -101,7 +101,7 @@ def worker_seconds(loaders: dict[int, penstock.torch.Loader]) -> float:
     """Processor time of all workers so far."""
     ticks = 0
     for loader in loaders.values():
-        for pid in loader._stage.pids if loader._stage is not None else ():
+        for pid in loader.python_stage.pids if loader.python_stage is not None else ():
             fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
             ticks += int(fields[11]) + int(fields[12])
     return ticks / os.sysconf("SC_CLK_TCK")

@@ -75,7 +75,7 @@ def close_while_iterating(folder: Path) -> None:
         threads = [threading.Thread(target=until_closed, args=(work,)) for work in works]
         for thread in threads:
             thread.start()
-        while threads[0].is_alive() and loader._pipeline.stats()["num_decoded"] < number:
+        while threads[0].is_alive() and loader.runner.pipeline.stats()["num_decoded"] < number:
             pass
         loader.close()
         for thread in threads:
@@ -151,7 +151,7 @@ def exit_while_waiting(folder: Path) -> None:
     """The interpreter ends while a daemon thread waits for a batch."""
     loader = open_loader(folder)
     start_iterating(loader, daemon=True, epochs=10**6)
-    loader._pipeline.stall(None, 1.0, 8)
+    loader.runner.pipeline.stall(None, 1.0, 8)
 
 
 def exit_with_threads(folder: Path) -> None:

@@ -22,11 +22,10 @@ from typing import Any
 
 from bench.circumstances import busy_seconds
 from penstock import Loader
-from penstock.bench.loader_bench import LoaderBenchOptions, memory_for
+from penstock.bench.loader_bench import LoaderBenchOptions, plan_for
 from penstock.limits import Limits
 from penstock.limits.cgroups import make_groups
 from penstock.limits.limited_run import device_of
-from penstock.transforms.named import named
 
 ROOT = Path(__file__).parents[2]
 BATCH_SIZE = 32
@@ -140,11 +139,7 @@ class Opened:
 def _open(path: str, transform: str, cache_bytes: int) -> Loader:
     cache = "rolling" if cache_bytes else "none"
     wanted = LoaderBenchOptions(transform, BATCH_SIZE, memory=0, cache=cache, cache_bytes=cache_bytes)
-    memory = memory_for(path, wanted)
-    loader = Loader(path, batch_size=BATCH_SIZE, transform=named(transform), memory=memory, cache=cache)
-    if cache_bytes:
-        loader.keep_at_most(cache_bytes)
-    return loader
+    return Loader(plan_for(path, wanted))
 
 
 def _cpu_seconds() -> float:

@@ -10,18 +10,21 @@ from penstock.version import __version__
 if typing.TYPE_CHECKING:
     from penstock.doctor import diagnose, watch
     from penstock.index import SampleIndex
-    from penstock.load import DatasetSchedule, Loader, Regimen
+    from penstock.load import BatchSink, DatasetSchedule, Loader, LoaderPlan, LoaderStats, Regimen, plan_loader
     from penstock.records import Dataset
     from penstock.sources import open_index as open  # noqa: A004  # as users of h5py, zarr and safetensors write it
 
 __all__ = [
     "ArgumentError",
+    "BatchSink",
     "CodecError",
     "Dataset",
     "DatasetError",
     "DatasetSchedule",
     "ImageInfo",
     "Loader",
+    "LoaderPlan",
+    "LoaderStats",
     "PenstockError",
     "Regimen",
     "SampleIndex",
@@ -33,19 +36,24 @@ __all__ = [
     "encode",
     "inspect",
     "open",
+    "plan_loader",
     "transcode",
     "watch",
 ]
 
 # What is imported when it is first asked for, because `import penstock` is to be quick.
 _WHEN_ASKED = {
+    "BatchSink": ("penstock.load", "BatchSink"),
     "Dataset": ("penstock.records", "Dataset"),
     "DatasetSchedule": ("penstock.load", "DatasetSchedule"),
     "Loader": ("penstock.load", "Loader"),
+    "LoaderPlan": ("penstock.load", "LoaderPlan"),
+    "LoaderStats": ("penstock.load", "LoaderStats"),
     "Regimen": ("penstock.load", "Regimen"),
     "SampleIndex": ("penstock.index", "SampleIndex"),
     "diagnose": ("penstock.doctor", "diagnose"),
     "open": ("penstock.sources", "open_index"),
+    "plan_loader": ("penstock.load", "plan_loader"),
     "watch": ("penstock.doctor", "watch"),
 }
 

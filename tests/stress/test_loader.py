@@ -16,7 +16,7 @@ from penstock import Loader, StorageError, _native
 from penstock.build import build
 from penstock.load.delivery import Delivery, EpochPart, Progress
 from penstock.load.failures import FailureLog
-from penstock.load.loader_options import ErrorPolicy
+from penstock.load.loader_options import ErrorOptions
 from penstock.load.samples import Samples
 from penstock.order import Batches, Order
 from penstock.transforms import RandomResizedCrop
@@ -126,7 +126,7 @@ def test_a_disk_that_stalls_for_two_seconds_delays_and_no_more(folder: Path, tmp
     with Loader(tmp_path / "data.pen", batch_size=64, cache=cache, transform=[RandomResizedCrop(16)]) as loader:
         batches = iter(loader)
         next(batches)
-        loader._pipeline.stall(None, 2.0, 3)
+        loader.runner.pipeline.stall(None, 2.0, 3)
         assert sum(len(batch["id"]) for batch in batches) == NUM_SAMPLES - 64
 
 
@@ -151,7 +151,7 @@ def test_resuming_far_into_a_huge_epoch_reads_no_earlier_record(tmp_path: Path) 
     batches = Batches(count, 64, start=64 * 100_000)
     order = Order(samples.formats, seed=1)
     part = EpochPart(order, 3, batches)
-    delivery = Delivery(pipeline, samples, part, 2, FailureLog(ErrorPolicy()), Progress())
+    delivery = Delivery(pipeline, samples, part, 2, FailureLog(ErrorOptions()), Progress())
     first = next(delivery)
 
     assert process_time() - began < 5

@@ -42,8 +42,9 @@ with Loader(wish["path"], batch_size=wish["batch_size"], transform=[RandomResize
         before = loader.stats()["bytes_read"]
         samples = sum(len(batch["id"]) for batch in loader)
         stats = loader.stats()
-        found.append({"bytes": stats["bytes_read"] - before, "samples": samples, "hits": sum(loader._progress.hits)})
-    print(json.dumps({"epochs": found, "stats": stats, "cache_bytes": loader._budget.cache_bytes,
+        hits = sum(loader.runner.progress.hits)
+        found.append({"bytes": stats["bytes_read"] - before, "samples": samples, "hits": hits})
+    print(json.dumps({"epochs": found, "stats": stats, "cache_bytes": loader.plan.memory.cache_bytes,
                       "dataset_bytes": int(loader.dataset.sizes.sum())}))
 """
 

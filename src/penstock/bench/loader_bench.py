@@ -5,20 +5,17 @@ from __future__ import annotations
 import os
 import resource
 import time
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from penstock.bench.spread import Spread
 from penstock.documents import Json
-from penstock.load import Loader
-from penstock.load.loader_options import OWN_CACHES
+from penstock.load import Loader, LoaderPlan, plan_loader
 from penstock.machine import this_machine
 from penstock.transforms.named import named
 from penstock.types import OnProgress, no_progress
 
 NO_WINDOW = "none"
-WORKS_WELL = 3  # times what decoding into batches takes: encoding what is kept takes less than twice that on top
-ATTEMPTS, NEARLY = 4, 0.005
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,11 +125,8 @@ def bench_loader(
 ) -> LoaderBench:
     """Load some epochs and drop the batches."""
     options = options or LoaderBenchOptions()
-    memory = memory_for(path, options)
     began = time.perf_counter()
-    with _open(path, options, memory, on_progress) as loader:
-        if options.cache_bytes:
-            loader.keep_at_most(options.cache_bytes)
+    with Loader(plan_for(path, options, on_progress)) as loader:
         next(iter(loader))
         first_batch_seconds = time.perf_counter() - began
         loader.set_epoch(0)
@@ -141,46 +135,26 @@ def bench_loader(
         return LoaderBench(str(path), options, num_samples, first_batch_seconds, epochs, loader.stats())
 
 
-def memory_for(path: str | os.PathLike[str], options: LoaderBenchOptions) -> int | str | None:
-    """The `memory` with which a loader's cache holds `cache_bytes` of samples, as `cached` keeps them.
-
-    A loader divides its memory itself, and is asked what it would take, beginning with more than enough to work with.
-    """
-    if options.cache_bytes == 0:
-        return options.memory
-    with _open(path, replace(options, cache="none", cached="encoded"), 0) as loader:
-        memory: int = WORKS_WELL * loader.stats()["working_bytes"] + options.cache_bytes
-    for _ in range(ATTEMPTS):  # what is kept as what is measured, and may depend on the memory
-        with _open(path, options, memory) as loader:
-            stats = loader.stats()
-            missing = options.cache_bytes - stats["cache_limit_bytes"]
-            if stats["resources"]["cache"] not in OWN_CACHES or abs(missing) <= NEARLY * options.cache_bytes:
-                break
-            before, memory = memory, loader.memory_for(options.cache_bytes)
-            if memory == before:
-                break
-    return memory
-
-
-def _open(
-    path: str | os.PathLike[str],
-    options: LoaderBenchOptions,
-    memory: int | str | None,
-    on_progress: OnProgress = no_progress,
-) -> Loader:
-    return Loader(
+def plan_for(
+    path: str | os.PathLike[str], options: LoaderBenchOptions, on_progress: OnProgress = no_progress
+) -> LoaderPlan:
+    """Plan the loader to be measured; with `cache_bytes`, its memory is what a cache of that size takes."""
+    plan = plan_loader(
         path,
         batch_size=options.batch_size,
         transform=named(options.transform),
         threads=options.threads,
-        memory=memory,
+        memory=options.memory,
         cache=options.cache,
-        cached=options.cached,
+        cache_format=options.cached,
         window=False if options.window == NO_WINDOW else options.window,
         decode=options.decode,
         on_error=options.on_error,
         on_progress=on_progress,
     )
+    if options.cache_bytes and plan.policy.keeps_samples:
+        return plan.with_cache_bytes(options.cache_bytes)
+    return plan
 
 
 def _run_epoch(loader: Loader, number: int, options: LoaderBenchOptions, on_progress: OnProgress) -> EpochResult:

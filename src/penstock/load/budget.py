@@ -87,10 +87,20 @@ class Budget:
         return self.batch_bytes or 64 * MIB
 
     @property
+    def reserved_read_bytes(self) -> int:
+        """Return the memory for reads, with what is kept beside it for the next ones."""
+        return self.read_bytes + self.read_bytes // READ_IDLE_SHARE
+
+    @property
     def working_bytes(self) -> int:
         """Everything but what the user holds."""
-        reads = self.read_bytes + self.read_bytes // READ_IDLE_SHARE
-        return reads + self.scratch_bytes + self.batch_bytes * self.depth + self.idle_bytes + self.open_bytes
+        return (
+            self.reserved_read_bytes
+            + self.scratch_bytes
+            + self.batch_bytes * self.depth
+            + self.idle_bytes
+            + self.open_bytes
+        )
 
 
 def depth_for(batch_size: int) -> int:

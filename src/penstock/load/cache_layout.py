@@ -9,21 +9,24 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from penstock import _native
 from penstock.codecs import parse_format
 from penstock.errors import ArgumentError
 from penstock.index import Ids
 from penstock.load.disk_probe import measure_disk
 from penstock.load.format_trial import FORM_NUMBERS, Bench, Probe, Trial
-from penstock.load.loader_options import OWN_CACHES, ReadPolicy, check_choice
+from penstock.load.loader_options import LoaderOptions, check_choice
 from penstock.load.samples import Samples
 from penstock.order import RankSchedule
 from penstock.order.cache_formats import ENCODED, CacheRoom, FormatCost, FormatSamples, choose_cache_formats, forecast
+from penstock.order.caches import policy_of
 
 DECODED = "decoded"
 PIXELS, WEIR = "pixels", "weir:fast"
 CHOICES = (ENCODED, DECODED, PIXELS, WEIR)
 UNPACKED = ("raw", "bmp", "pnm")  # pixels already
 MARGIN = 1.05  # over the least compressible sample that was measured
+ASSUMED_WEIR = 0.5  # of the pixels' bytes, in plans that nobody has measured for yet
 WEIR_SCRATCH = 2  # times the pixels of a sample: what its encoder writes, and how that grows
 Sizes = npt.NDArray[np.int64]
 
@@ -47,6 +50,32 @@ class CacheLayout:
         if cached not in (DECODED, WEIR):
             return cls(cached)
         return cls(cached, forms=np.full(samples.num_samples, FORM_NUMBERS[WEIR], np.uint8))
+
+    @classmethod
+    def estimated(cls, wanted: str, samples: Samples) -> CacheLayout:
+        """Estimate the layout without measuring: pixels take what the index says, Weir a typical part of that.
+
+        What "decoded" would choose is taken to be pixels.
+        """
+        assert samples.pixel_sizes is not None, "checked before"
+        form = WEIR if wanted == WEIR else PIXELS
+        numbers, rooms = np.zeros(samples.num_samples, np.uint8), samples.sizes.copy()
+        chosen = {}
+        for number, name in enumerate(samples.format_names):
+            stays = form not in _candidates(name, wanted, may_encode=True)
+            chosen[name] = ENCODED if stays else form
+            if not stays:
+                ids = np.flatnonzero(samples.formats == number)
+                numbers[ids] = FORM_NUMBERS[form]
+                rooms[ids] = _times(samples.pixel_sizes[ids], ASSUMED_WEIR if form == WEIR else 1.0)
+        return cls(wanted, chosen, numbers, rooms)
+
+    def apply(self, table: _native.SampleTable) -> None:
+        """Tell a native table what each sample stays in memory as: for pipelines that are made later."""
+        if self.forms is None or self.sizes is None:
+            table.set_kept(np.zeros(0, np.uint8), np.zeros(0, np.uint64))
+        else:
+            table.set_kept(self.forms, self.sizes.astype(np.uint64))
 
     def sizes_of(self, samples: Samples, encoded: Sizes) -> Sizes:
         """Bytes that each sample takes in memory: planned, or before anything is measured, at most."""
@@ -72,33 +101,36 @@ class CacheLayout:
         }
 
 
-def check_cache_format(cached: str, samples: Samples, policy: ReadPolicy, *, is_undecoded: bool) -> None:
-    """Refuse a word that is none, and what would change batches or has no sense beside another form than encoded."""
-    check_choice("cached", cached, CHOICES)
-    if cached == ENCODED:
+def check_cache_format(wanted: str, samples: Samples, options: LoaderOptions, cache: str) -> None:
+    """Refuse a format that is none, and one that cannot be beside the other options."""
+    check_choice("cache_format", wanted, CHOICES)
+    if wanted == ENCODED:
         return
+    policy = policy_of(cache)
     for is_wrong, what, fix in (
-        (policy.cache == "liquid", "the order of the liquid cache depends on what memory holds", 'use cache="rolling"'),
-        (policy.cache not in OWN_CACHES, f'cache="{policy.cache}" keeps no samples', 'use cache="rolling" or "pinned"'),
+        (policy.owns_order, f"the order of the {cache} cache depends on what memory holds", 'use cache="rolling"'),
+        (not policy.keeps_samples, f'cache="{cache}" keeps no samples', 'use cache="rolling" or "pinned"'),
         (
-            policy.decode == "approximate",
+            options.reading.decode == "approximate",
             "approximate decoding takes less than the whole image",
-            'use decode="exact", or leave cached out',
+            'use decode="exact", or leave cache_format out',
         ),
-        (is_undecoded, "images are decoded on the device", "leave cached out"),
+        (options.output.is_undecoded, "images are decoded on the device", "leave cache_format out"),
         (
             samples.blocks is not None,
             "images in blocks (pjpeg) stay as the scans that their fidelity needs",
-            "leave cached out, or build the dataset in another format",
+            "leave cache_format out, or build the dataset in another format",
         ),
         (
             samples.pixel_sizes is None,
-            "nobody knows the sizes of a plain folder's images, so memory for their pixels cannot be planned",
+            "it needs a built dataset, because the sizes of a plain folder's images are unknown",
             "build a dataset of it: `penstock build FOLDER DATASET` keeps the files as they are",
         ),
     ):
         if is_wrong:
-            raise ArgumentError(f"cached={cached!r} cannot be: {what}", where="cached", fix=fix, code=100)
+            raise ArgumentError(
+                f"cache_format={wanted!r} cannot be used: {what}", where="cache_format", fix=fix, code=100
+            )
 
 
 def plan_cache_layout(
@@ -231,7 +263,6 @@ def _planned(
         if chosen[name] != ENCODED:
             forms[ids] = FORM_NUMBERS[chosen[name]]
             rooms[ids] = sizes[chosen[name]][name][ids]
-    samples.table.set_kept(forms, rooms.astype(np.uint64))
     if not forms.any():
         return CacheLayout(cached, chosen, measured=measured)
     return CacheLayout(cached, chosen, forms, rooms, measured)

@@ -93,7 +93,7 @@ class Delivery(Iterator[BatchDict]):
         self._depth = depth
         self._log = log
         self._progress = progress
-        self._pending: deque[tuple[_native.Batch, Row]] = deque()
+        self.pending: deque[tuple[_native.Batch, Row]] = deque()
         self._num_failed_before = pipeline.num_failed
         self._num_submitted = 0
         self._num_taken = 0
@@ -105,7 +105,7 @@ class Delivery(Iterator[BatchDict]):
     def __next__(self) -> BatchDict:
         self._submit()
         try:
-            batch, ids = self._pending.popleft()
+            batch, ids = self.pending.popleft()
         except IndexError:  # the end, or given up by another thread
             raise StopIteration from None
         try:
@@ -145,21 +145,21 @@ class Delivery(Iterator[BatchDict]):
 
     def settle(self) -> None:
         """Wait for what is under way; it is handed over in its turn."""
-        for batch, _ in list(self._pending):
+        for batch, _ in list(self.pending):
             self._pipeline.wait(batch)
 
     def cancel(self) -> None:
         """Give up what is under way."""
-        for batch, _ in list(self._pending):  # another thread may be taking one of them
+        for batch, _ in list(self.pending):  # another thread may be taking one of them
             batch.cancel()
-        self._pending.clear()
+        self.pending.clear()
         self._num_submitted = self.batches.num_batches
 
     def _submit(self) -> None:
-        while len(self._pending) < self._allowed_depth() and self._num_submitted < self.batches.num_batches:
+        while len(self.pending) < self._allowed_depth() and self._num_submitted < self.batches.num_batches:
             ids, keeping, ahead = self._wishes(self._num_submitted)
             batch = self._pipeline.submit(ids, self._order.seed, self.epoch, keeping, ahead, self.fidelity or 0)
-            self._pending.append((batch, ids))
+            self.pending.append((batch, ids))
             self._num_submitted += 1
 
     def _allowed_depth(self) -> int:

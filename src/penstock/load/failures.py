@@ -9,7 +9,7 @@ import numpy as np
 from penstock import _native
 from penstock.errors import ArgumentError, CodecError, DatasetError, PenstockError, StorageError
 from penstock.index import Ids
-from penstock.load.loader_options import ErrorPolicy
+from penstock.load.loader_options import ErrorOptions
 
 KEPT_ERRORS = 20
 OUT_OF_MEMORY = 360
@@ -42,7 +42,7 @@ class Failure:
 class FailureLog:
     """Counts what failed over a loader's life, and says when it is too much."""
 
-    policy: ErrorPolicy
+    policy: ErrorOptions
     num_errors: int = 0
     """A sample counts every time it fails."""
     samples: set[int] = field(default_factory=set)

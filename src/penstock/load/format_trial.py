@@ -11,7 +11,7 @@ import numpy.typing as npt
 from penstock import _native
 from penstock.index import Ids
 from penstock.load.budget import MIB, Budget
-from penstock.load.loader_options import ReadPolicy
+from penstock.load.loader_options import LoaderOptions, native_options
 from penstock.load.samples import Samples
 
 FORM_NUMBERS = {"encoded": 0, "pixels": 1, "weir:fast": 2}
@@ -41,8 +41,8 @@ class Bench:
     """What is tried with: as the loader will, in the memory that it has."""
 
     program: _native.TransformProgram
-    policy: ReadPolicy
-    batch_size: int
+    options: LoaderOptions
+    cache: str
     budget: Budget
     free_bytes: int
     """For samples that stay."""
@@ -71,7 +71,7 @@ class Probe:
         return {name: trial for name, trial in found.items() if trial is not None}
 
     def _options(self) -> _native.PipelineOptions:
-        budget, options = self._bench.budget, self._bench.policy.native()
+        budget, options = self._bench.budget, native_options(self._bench.options, self._bench.cache)
         options.num_threads = 1
         options.read_bytes = budget.read_bytes
         options.scratch_bytes = budget.scratch_bytes
@@ -95,8 +95,9 @@ class Probe:
         """Seconds of the decoding thread, and the places of what failed. A batch at a time, as memory allows."""
         before = pipeline.stats()["decode_busy_seconds"]
         failed: list[int] = []
-        for begin in range(0, len(ids), self._bench.batch_size):
-            part = ids[begin : begin + self._bench.batch_size].astype(np.uint64)
+        batch_size = self._bench.options.ordering.batch_size
+        for begin in range(0, len(ids), batch_size):
+            part = ids[begin : begin + batch_size].astype(np.uint64)
             keeping = np.full(len(part), KEEP, np.uint8) if keep else None
             batch = pipeline.submit(part, 0, epoch, keeping, None, 0)
             pipeline.wait(batch)

@@ -1,30 +1,34 @@
-"""What a loader may be told, checked once, where the user enters."""
+"""Options of a loader as small frozen values, checked once, where the user enters.
+
+The flat keywords of `Loader` fill them (`options_of`): every field has the name of its keyword.
+"""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from inspect import currentframe
+from typing import Any
 
 from penstock import _native
 from penstock.codecs.contract import DEFAULT_MAX_PIXELS
 from penstock.errors import ArgumentError
+from penstock.index import Subset
+from penstock.load.fidelity_schedule import FidelityLike
+from penstock.order import Window
+from penstock.order.caches import CACHES, OWN_CACHES
 from penstock.storage import disk_limit
+from penstock.transforms.apply import Transforms
+from penstock.types import OnProgress, no_progress
 
 CHANNELS = {"RGB": _native.Channels.RGB, "L": _native.Channels.L, "unchanged": _native.Channels.UNCHANGED}
 VERIFY = {"first": _native.Verify.FIRST, "always": _native.Verify.ALWAYS, "never": _native.Verify.NEVER}
 LAYOUTS = {"NHWC": _native.Layout.NHWC, "NCHW": _native.Layout.NCHW}
-CACHES = {
-    "system": _native.Caching.SYSTEM,
-    "none": _native.Caching.NONE,
-    "rolling": _native.Caching.NONE,
-    "pinned": _native.Caching.NONE,
-    "liquid": _native.Caching.NONE,
-}
-OWN_CACHES = ("rolling", "pinned", "liquid")
-"""Those that hold samples in the loader's own memory."""
 DECODES = ("exact", "approximate")
 POLICIES = ("raise", "skip", "replace")
+
+WindowLike = Window | int | str | bool | None
 
 # Keywords of torch's DataLoader that have nothing to do here, and what does it instead.
 NEEDLESS = {
@@ -45,15 +49,95 @@ REPLACED = {
     "worker_init_fn": "no worker process is started: randomness is a function of (seed, epoch, id)",
     "generator": "use `seed`: randomness is a function of (seed, epoch, id)",
 }
+# Keywords of version 0.1, and their names now.
+RENAMED = {"cached": "cache_format"}
 
 
 @dataclass(frozen=True, slots=True)
-class ErrorPolicy:
-    """What becomes of a sample that cannot be read or decoded."""
+class Ordering:
+    """Choose the samples, their order, and how ranks cut batches out of it."""
+
+    batch_size: int = 1
+    seed: int = 0
+    split: str | None = None
+    subset: Subset | None = None
+    shuffle: bool = True
+    drop_last: bool = False
+    window: WindowLike = None
+    rank: int = 0
+    world_size: int = 1
+
+    def __post_init__(self) -> None:
+        check_count("batch_size", self.batch_size, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class CacheOptions:
+    """Choose what stays in memory between epochs, and how much memory there is."""
+
+    memory: int | str | None = None
+    cache: str | None = None
+    cache_format: str = "encoded"
+    cache_limit_bytes: int | None = None
+    """At most this many bytes stay in memory, even if there is room for more; None means no such limit."""
+
+    def __post_init__(self) -> None:
+        if self.cache is not None:
+            check_choice("cache", self.cache, CACHES)
+        if self.cache_limit_bytes is not None:
+            check_count("cache_limit_bytes", self.cache_limit_bytes, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """Choose how samples are read, checked and decoded."""
+
+    threads: int = 0
+    verify: str = "first"
+    decode: str = "exact"
+    max_pixels: int = DEFAULT_MAX_PIXELS
+    fidelity: FidelityLike = None
+    on_progress: OnProgress = no_progress
+
+    def __post_init__(self) -> None:
+        check_count("threads", self.threads, 0)
+        check_choice("verify", self.verify, VERIFY)
+        check_choice("decode", self.decode, DECODES)
+        check_count("max_pixels", self.max_pixels, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class OutputOptions:
+    """Choose what batches hold."""
+
+    transform: Transforms = None
+    channels: str = "RGB"
+    layout: str = "NHWC"
+    fields: Sequence[str] | None = None
+    as_tuple: Sequence[str] | None = None
+    python_workers: int | None = None
+    undecoded: _native.Undecoded = _native.Undecoded.NONE
+    """Images that batches hold as they are stored; set by the sink, not by a keyword."""
+
+    def __post_init__(self) -> None:
+        check_choice("channels", self.channels, CHANNELS)
+        check_choice("layout", self.layout, LAYOUTS)
+        if self.python_workers is not None:
+            check_count("python_workers", self.python_workers, 0)
+
+    @property
+    def is_undecoded(self) -> bool:
+        """Return whether some images are handed over as they are stored."""
+        return self.undecoded is not _native.Undecoded.NONE
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorOptions:
+    """Choose what becomes of a sample that cannot be read or decoded."""
 
     on_error: str = "raise"
     max_errors: int = 100
-    """So many different samples may fail before even `skip` and `replace` raise."""
+    """Even `skip` and `replace` raise once more different samples than this have failed."""
 
     def __post_init__(self) -> None:
         check_choice("on_error", self.on_error, POLICIES)
@@ -61,35 +145,73 @@ class ErrorPolicy:
 
 
 @dataclass(frozen=True, slots=True)
-class ReadPolicy:
-    """How bytes are had and checked."""
+class LoaderOptions:
+    """Hold all options of a loader, by subject."""
 
-    cache: str = "system"
-    verify: str = "first"
-    decode: str = "exact"
-    channels: str = "RGB"
-    layout: str = "NHWC"
-    max_pixels: int = DEFAULT_MAX_PIXELS
+    ordering: Ordering = field(default_factory=Ordering)
+    caching: CacheOptions = field(default_factory=CacheOptions)
+    reading: ReadOptions = field(default_factory=ReadOptions)
+    output: OutputOptions = field(default_factory=OutputOptions)
+    errors: ErrorOptions = field(default_factory=ErrorOptions)
 
-    def __post_init__(self) -> None:
-        check_choice("cache", self.cache, CACHES)
-        check_choice("verify", self.verify, VERIFY)
-        check_choice("decode", self.decode, DECODES)
-        check_choice("channels", self.channels, CHANNELS)
-        check_choice("layout", self.layout, LAYOUTS)
-        check_count("max_pixels", self.max_pixels, 1)
 
-    def native(self) -> _native.PipelineOptions:
-        """As the pipeline takes it."""
-        options = _native.PipelineOptions()
-        options.caching = CACHES[self.cache]
-        options.verify = VERIFY[self.verify]
-        options.approximate = self.decode == "approximate"
-        options.channels = CHANNELS[self.channels]
-        options.layout = LAYOUTS[self.layout]
-        options.max_pixels = self.max_pixels
-        options.read_limit = disk_limit()
-        return options
+GROUPS: Mapping[str, type[Any]] = {
+    "ordering": Ordering,
+    "caching": CacheOptions,
+    "reading": ReadOptions,
+    "output": OutputOptions,
+    "errors": ErrorOptions,
+}
+NOT_KEYWORDS = ("undecoded",)
+
+
+def keyword_defaults() -> dict[str, Any]:
+    """Return every flat keyword with its default."""
+    return {
+        option.name: option.default
+        for group in GROUPS.values()
+        for option in fields(group)
+        if option.name not in NOT_KEYWORDS
+    }
+
+
+def options_of(keywords: Mapping[str, Any]) -> LoaderOptions:
+    """Make options of flat keywords, those of torch's DataLoader and old names included.
+
+    >>> options_of({"batch_size": 8, "memory": "1GiB"}).caching.memory
+    '1GiB'
+    """
+    known = keyword_defaults()
+    own: dict[str, Any] = {}
+    foreign: dict[str, Any] = {}
+    for name, value in keywords.items():
+        new = RENAMED.get(name, name)
+        if new != name:
+            warnings.warn(f"{name} is called {new} now", DeprecationWarning, stacklevel=_callers_level())
+        if new != name and new in keywords:
+            raise ArgumentError(f"{name} and {new} are the same keyword", where=name, fix=f"give {new} alone", code=100)
+        (own if new in known else foreign)[new] = value
+    take_foreign_keywords(foreign)
+    parts = {
+        group: kind(**{option.name: own[option.name] for option in fields(kind) if option.name in own})
+        for group, kind in GROUPS.items()
+    }
+    return LoaderOptions(**parts)
+
+
+def native_options(options: LoaderOptions, cache: str) -> _native.PipelineOptions:
+    """Return what the native pipeline takes of the options; `cache` is the policy that was chosen."""
+    reading, output = options.reading, options.output
+    native = _native.PipelineOptions()
+    native.caching = _native.Caching.SYSTEM if CACHES[cache].buffered else _native.Caching.NONE
+    native.verify = VERIFY[reading.verify]
+    native.approximate = reading.decode == "approximate"
+    native.channels = CHANNELS[output.channels]
+    native.layout = LAYOUTS[output.layout]
+    native.max_pixels = reading.max_pixels
+    native.undecoded = output.undecoded
+    native.read_limit = disk_limit()
+    return native
 
 
 def check_choice(name: str, value: object, choices: Mapping[str, object] | tuple[str, ...]) -> None:
@@ -99,7 +221,7 @@ def check_choice(name: str, value: object, choices: Mapping[str, object] | tuple
 
 
 def check_count(name: str, value: object, least: int) -> None:
-    """Refuse what is no whole number from `least` on."""
+    """Refuse anything but a whole number from `least` on."""
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
         raise ArgumentError(
             f"{name} is {value!r}", where=name, fix=f"give a whole number of at least {least}", code=100
@@ -116,4 +238,36 @@ def take_foreign_keywords(keywords: Mapping[str, object]) -> None:
         if name not in NEEDLESS:
             raise TypeError(f"Loader() got an unexpected keyword argument {name!r}")
         if value:
-            warnings.warn(f"{name} is not needed: {NEEDLESS[name]}", UserWarning, stacklevel=4)
+            warnings.warn(f"{name} is not needed: {NEEDLESS[name]}", UserWarning, stacklevel=_callers_level())
+
+
+def _callers_level() -> int:
+    """Return the stack level, as `warnings.warn` counts it, of the code that called this package."""
+    level, frame = 1, currentframe()
+    frame = frame.f_back if frame is not None else None
+    while frame is not None and str(frame.f_globals.get("__name__", "")).startswith("penstock."):
+        level, frame = level + 1, frame.f_back
+    return level
+
+
+__all__ = [
+    "CACHES",
+    "CHANNELS",
+    "DECODES",
+    "LAYOUTS",
+    "OWN_CACHES",
+    "POLICIES",
+    "VERIFY",
+    "CacheOptions",
+    "ErrorOptions",
+    "LoaderOptions",
+    "Ordering",
+    "OutputOptions",
+    "ReadOptions",
+    "WindowLike",
+    "check_choice",
+    "check_count",
+    "keyword_defaults",
+    "native_options",
+    "options_of",
+]

@@ -70,6 +70,7 @@ def _of_dataset(dataset: Dataset, chosen: list[Field], fields: Sequence[str] | N
         lanes=dataset.manifest.lanes,
         window=_planned_window(dataset) or (None if blocks is None else blocks.window()),
         records=(locations[0].file, locations[0].offset),
+        file_bytes=locations[0].shard_bytes,
         format_names=locations[0].formats,
         pixel_sizes=np.sum([_decoded_bytes(found) for found in locations], axis=0),
         blocks=blocks,

@@ -12,7 +12,7 @@ from penstock.functions.keywords import check_keywords
 from penstock.functions.sample import SampleFunctions
 from penstock.load.columns import Boxes, Lists
 from penstock.load.failures import FailureLog
-from penstock.load.loader_options import check_count
+from penstock.load.plan_values import PlanValues
 from penstock.load.python_stage import PythonStage, choose_place
 from penstock.load.samples import Samples
 from penstock.transforms import (
@@ -35,18 +35,12 @@ JOINT = (Takes.TENSORS, Takes.SAMPLE, Takes.KEYWORDS)
 Function = Callable[[Any], Any]
 
 
-def open_stage(
-    chain: Chain,
-    roles: dict[str, str],
-    forms: Forms,
-    layout: str,
-    python_workers: int | None,
-    threads: int,
-    log: FailureLog,
-) -> PythonStage | None:
-    """The stage for what of a chain runs in Python, if anything does. Refuses functions that would part a sample."""
-    if python_workers is not None:
-        check_count("python_workers", python_workers, 0)
+def open_stage(plan: PlanValues, roles: dict[str, str], forms: Forms) -> PythonStage | None:
+    """Open the stage for transforms that run in Python; None if all are native.
+
+    Refuses functions that would change the image and leave its masks, boxes or points behind.
+    """
+    chain, output = plan.chain, plan.options.output
     if not chain.python_transforms:
         return None
     refuse_partial(chain.python_transforms, [name for name, role in roles.items() if role != "list"])
@@ -56,8 +50,9 @@ def open_stage(
         if takes(function) is Takes.KEYWORDS:
             check_keywords(function, roles)
     moved = roles if joint else {}
-    functions = SampleFunctions(chain.python_transforms, moved, forms, layout, converted=chain.converted)
-    return PythonStage(functions, choose_place(functions, chain.python_transforms, python_workers, threads), log)
+    functions = SampleFunctions(chain.python_transforms, moved, forms, output.layout, converted=chain.converted)
+    place = choose_place(functions, chain.python_transforms, output.python_workers, plan.resources.threads)
+    return PythonStage(functions, place, FailureLog(plan.options.errors))
 
 
 def _refuse_unmoved_points(chain: Chain, roles: dict[str, str]) -> None:

@@ -70,7 +70,7 @@ class PythonStage:
         self.functions = functions
         self._workers = place.workers
         self._reason = place.reason
-        self._log = log
+        self.log = log
         self._is_said = False
         self.counters = Counters()
 
@@ -182,9 +182,9 @@ class PythonStage:
             failed = [Failure(place, int(batch["id"][place]), error) for place, error in answer.failures.items()]
             if delivery is None:
                 raise failed[0].error
-            self._log.add(failed)
+            self.log.add(failed)
             rows = {place: _row(batch, place, self.functions.fields) for place in answer.samples}
-            if self._log.policy.on_error == "replace":
+            if self.log.policy.on_error == "replace":
                 self._replace(rows, answer, failed, drawing, delivery)
         if rows is not None:
             batch = _rejoined(batch, [rows[place] for place in sorted(rows)])
@@ -207,7 +207,7 @@ class PythonStage:
             if not wanted:
                 return
             failed = [Failure(places[at], int(found["id"][at]), error) for at, error in made.failures.items()]
-            self._log.add(failed)
+            self.log.add(failed)
         raise failed[0].error
 
     def _applied(self, batch: BatchDict, drawing: Drawing) -> Answer:

@@ -1,4 +1,4 @@
-"""Batches outside of any epoch: a look at some samples, the same ones at whatever fidelity."""
+"""Load batches of random samples outside of any epoch, the same ones at every fidelity."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from penstock.load.delivery import BatchDict
 from penstock.load.failures import Failure
 from penstock.load.samples import Samples
 
-LOOK_STREAM = 0xF1DE  # apart from the numbers that shuffle epochs
+SAMPLE_STREAM = 0xF1DE  # apart from the numbers that shuffle epochs
 
 
 def chosen_samples(selection: Ids, count: int, seed: int, rank: int, world_size: int) -> Ids:
-    """The samples that a rank looks at: a part of a random choice that is the same on all of them."""
-    rng = np.random.default_rng([seed, LOOK_STREAM])
+    """Return the samples of a rank: its part of a random choice that is the same on all ranks."""
+    rng = np.random.default_rng([seed, SAMPLE_STREAM])
     chosen: Ids = rng.permutation(selection)[: count * world_size][rank::world_size]
     return chosen
 
 
-def look_at(
+def read_samples(
     pipeline: _native.Pipeline, samples: Samples, ids: Ids, batch_size: int, seed: int, fidelity: int | None
 ) -> Iterator[BatchDict]:
-    """Batches of these samples, drawn as for epoch 0. Nothing of it is kept in memory."""
+    """Load these samples in batches, drawn as for epoch 0. Nothing of it is kept in memory."""
     for begin in range(0, len(ids), batch_size):
         rows = ids[begin : begin + batch_size]
         batch = pipeline.submit(rows.astype(np.uint64), seed, 0, None, None, fidelity or 0)

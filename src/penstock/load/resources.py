@@ -7,6 +7,7 @@ import os
 from dataclasses import dataclass
 
 from penstock import _native
+from penstock.load.loader_options import LoaderOptions
 from penstock.machine import memory as machine_memory
 from penstock.units import bytes_text, parse_bytes
 
@@ -27,26 +28,30 @@ class Resources:
         return f"memory {memory}, {self.threads} threads, cache '{self.cache}'"
 
 
-def choose_resources(
-    memory: int | str | None, threads: int, cache: str | None, dataset_bytes: int, *, keeps_decoded: bool = False
-) -> Resources:
-    """What is not given is chosen, and said once: half of what is free, all usable cores, the cache that fits.
+def choose_resources(options: LoaderOptions, dataset_bytes: int) -> Resources:
+    """Choose what is not given: half of the free memory, all usable cores, the cache that fits.
 
     A dataset that fits half of what is free is left to the page cache, which survives restarts and is shared by jobs,
-    but holds files only: what is to be kept decoded needs a cache of the loader's own.
+    but holds files only: samples that stay decoded need a cache of the loader's own.
     """
+    caching = options.caching
     free = machine_memory().available_bytes
-    node_memory = free // 2 if memory is None else parse_bytes(memory)
+    node_memory = free // 2 if caching.memory is None else parse_bytes(caching.memory)
     ranks = local_world_size()
+    keeps_decoded = caching.cache_format != "encoded"
     fits = dataset_bytes <= free // 2 and not keeps_decoded
-    chosen = Resources(
+    return Resources(
         memory_bytes=node_memory // ranks,
-        threads=max(1, (threads or _native.usable_cores()) // ranks),
-        cache=cache or ("system" if fits or (node_memory == 0 and not keeps_decoded) else "rolling"),
+        threads=max(1, (options.reading.threads or _native.usable_cores()) // ranks),
+        cache=caching.cache or ("system" if fits or (node_memory == 0 and not keeps_decoded) else "rolling"),
     )
-    if memory is None or threads == 0 or cache is None:
-        LOG.info("Loader: %s, for %s of data with %s free", chosen, bytes_text(dataset_bytes), bytes_text(free))
-    return chosen
+
+
+def log_choice(resources: Resources, options: LoaderOptions, dataset_bytes: int) -> None:
+    """Log what was chosen, if anything was left to choose."""
+    if options.caching.memory is None or options.reading.threads == 0 or options.caching.cache is None:
+        free = machine_memory().available_bytes
+        LOG.info("Loader: %s, for %s of data with %s free", resources, bytes_text(dataset_bytes), bytes_text(free))
 
 
 def local_world_size() -> int:

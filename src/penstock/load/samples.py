@@ -48,6 +48,8 @@ class Samples:
     """What the dataset's plan asks for."""
     records: tuple[npt.NDArray[np.integer], npt.NDArray[np.integer]] | None = None
     """(shard, offset) of each sample; None if samples are files, which are read by name."""
+    file_bytes: npt.NDArray[np.integer] | None = None
+    """Size of each file that `records` names; None if samples are files."""
     format_names: tuple[str, ...] = ()
     """By the numbers in `formats`; empty if content decides, file by file."""
     pixel_sizes: npt.NDArray[np.int64] | None = None

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from penstock.load.disk_probe import DEFAULT, measure_pattern
-from penstock.load.loader_options import check_count
+from penstock.load.loader_options import WindowLike, check_count
 from penstock.load.samples import Samples
 from penstock.order import Order, RankSchedule, Window
-from penstock.order.caches import EpochCachePlan, open_cache
+from penstock.order.caches import EpochCachePlan, open_cache, policy_of
 from penstock.order.shuffle_quality import measure
 from penstock.units import parse_bytes
 
@@ -20,32 +22,40 @@ ROOM = 1.1  # for epochs that nobody looked at; what does not fit is read when i
 
 AUTO = "auto"
 
-WindowLike = Window | int | str | bool | None
+
+@dataclass(frozen=True)
+class FoundWindow:
+    """Hold a window and what `stats()["reading"]` says of it."""
+
+    window: Window | None
+    reading: Mapping[str, Any]
 
 
-def as_window(window: WindowLike, samples: Samples, cache: str | None = None) -> tuple[Window | None, dict[str, Any]]:
-    """The window that is meant, and what `stats()["reading"]` says of it.
+def find_window(window: WindowLike, samples: Samples, cache: str | None = None) -> FoundWindow:
+    """Return the window that an option means; nothing is measured.
 
-    Samples of a run, bytes of a run as text ("4MiB"), or a `Window`; None means what the dataset records, "auto" what
-    the disk is measured to need, False none. The liquid cache has an order of its own, whatever a dataset records.
+    The option is a number of samples of a run, bytes of a run as text ("4MiB"), or a `Window`; None and "auto" mean
+    what the dataset records, False none. A cache that owns the order ignores what a dataset records.
     """
-    if window == AUTO:
-        measured = measure_pattern(samples)
-        if measured is not None:
-            return measured.window, measured.as_stats()
     if window is False:
-        return None, reading_of(None, "given")
+        return FoundWindow(None, reading_of(None, "given"))
     if window is not None and window != AUTO:
         given = _given(window, samples)
-        return given, reading_of(given, "given")
+        return FoundWindow(given, reading_of(given, "given"))
     if samples.window is None:
-        return None, reading_of(None, DEFAULT)
-    recorded = None if cache == "liquid" else samples.window
-    return recorded, reading_of(recorded, "dataset" if recorded is not None else "cache")
+        return FoundWindow(None, reading_of(None, DEFAULT))
+    recorded = None if cache is not None and policy_of(cache).owns_order else samples.window
+    return FoundWindow(recorded, reading_of(recorded, "dataset" if recorded is not None else "cache"))
+
+
+def measure_window(samples: Samples) -> FoundWindow | None:
+    """Measure which window the disk needs; None for files, and for shards that are too small to tell."""
+    measured = measure_pattern(samples)
+    return None if measured is None else FoundWindow(measured.window, measured.as_stats())
 
 
 def reading_of(window: Window | None, reason: str) -> dict[str, Any]:
-    """How the disk is read, and who decided that."""
+    """Return how the disk is read, and who decided that."""
     return {"pattern": "random" if window is None else "runs", "from": reason}
 
 

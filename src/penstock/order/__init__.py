@@ -5,7 +5,7 @@ from penstock.order.lanes import MOST_LANES, choose_lanes
 from penstock.order.rank_schedule import RankSchedule
 from penstock.order.ranks import Batches
 from penstock.order.schedule import BatchRange, Schedule
-from penstock.order.state import LiquidOrder, State
+from penstock.order.state import State
 from penstock.order.window import WINDOW_LANES, Window
 
 __all__ = [
@@ -14,7 +14,6 @@ __all__ = [
     "BatchRange",
     "Batches",
     "EpochOrder",
-    "LiquidOrder",
     "Order",
     "RankSchedule",
     "Schedule",

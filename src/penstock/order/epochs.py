@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from copy import copy
+from dataclasses import dataclass, fields
 from functools import cached_property
 from hashlib import blake2b
 
@@ -15,8 +15,9 @@ from penstock.order.permutation import Indices
 from penstock.order.window import Window
 
 
+@dataclass(frozen=True, init=False, eq=False, repr=False)
 class Order:
-    """Which sample comes when.
+    """Map positions of an epoch to samples; frozen.
 
     `formats` holds, for every sample of the dataset, the number of its format; `selection`, ascending, the samples to
     take (all, if absent). `lanes` is what the manifest records; a small selection gets fewer. `shuffle=False` gives the
@@ -31,6 +32,15 @@ class Order:
     True
     """
 
+    seed: int
+    window: Window | None
+    shuffle: bool
+    places: npt.NDArray[np.integer] | None
+    blocks: npt.NDArray[np.integer] | None
+    selection: Indices
+    formats: npt.NDArray[np.integer]
+    lanes: int
+
     def __init__(
         self,
         formats: npt.NDArray[np.integer],
@@ -44,23 +54,39 @@ class Order:
         blocks: npt.NDArray[np.integer] | None = None,
     ) -> None:
         _check(formats, seed, selection, lanes)
-        self.seed = seed
-        self.window = window
-        self.shuffle = shuffle
-        self.places = places
-        self.blocks = blocks
-        self.selection = np.arange(len(formats)) if selection is None else np.array(selection, np.int64)
-        self.formats = formats if selection is None else formats[self.selection]
-        self.num_samples = len(self.selection)
-        self.lanes = choose_lanes(self.num_samples, lanes)
+        chosen = np.arange(len(formats)) if selection is None else np.array(selection, np.int64)
+        self._set(
+            seed=seed,
+            window=window,
+            shuffle=shuffle,
+            places=places,
+            blocks=blocks,
+            selection=chosen,
+            formats=formats if selection is None else formats[chosen],
+            lanes=choose_lanes(len(chosen), lanes),
+        )
+
+    @property
+    def num_samples(self) -> int:
+        """Return how many samples an epoch has."""
+        return len(self.selection)
 
     def with_options(self, *, seed: int, lanes: int, window: Window | None, shuffle: bool) -> Order:
-        """Another order of the same samples."""
-        order = copy(self)
-        vars(order).pop("dealt", None)
-        order.seed, order.window, order.shuffle = seed, window, shuffle
-        order.lanes = choose_lanes(order.num_samples, lanes)
+        """Return another order of the same samples."""
+        return self._changed(seed=seed, lanes=choose_lanes(self.num_samples, lanes), window=window, shuffle=shuffle)
+
+    def on_disk(self, places: npt.NDArray[np.integer] | None, blocks: npt.NDArray[np.integer] | None) -> Order:
+        """Return the same order for samples that lie at `places` on disk, in `blocks`."""
+        return self._changed(places=places, blocks=blocks)
+
+    def _changed(self, **values: object) -> Order:
+        order = object.__new__(Order)
+        order._set(**{field.name: getattr(self, field.name) for field in fields(self)} | values)
         return order
+
+    def _set(self, **values: object) -> None:
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
 
     def epoch(self, epoch: int) -> EpochOrder:
         """The order of one epoch. Costs nothing until samples are taken."""

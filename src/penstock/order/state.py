@@ -12,21 +12,12 @@ from typing import cast
 
 from penstock.documents import MAX_UNSIGNED, Document, Json
 from penstock.errors import ArgumentError
+from penstock.order.caches.contract import CacheOrder
+from penstock.order.caches.table import CACHES
 from penstock.order.epochs import Order
 from penstock.order.window import Window
 
 VERSION = 1
-
-
-@dataclass(frozen=True)
-class LiquidOrder:
-    """What the order of the `liquid` cache depends on beside the order that all others share."""
-
-    capacity_bytes: int
-    batch_size: int
-    world_size: int
-    since: int
-    """The epoch in which its buffers were filled."""
 
 
 @dataclass(frozen=True)
@@ -46,8 +37,8 @@ class State:
     """The fingerprint of the selected samples and their formats."""
     fidelity: int | None = None
     """Scans of the epoch, where images are stored with several fidelities; None is all of them."""
-    liquid: LiquidOrder | None = None
-    """Only of a loader with that cache; everything else loads at any capacity and batch."""
+    cache_order: CacheOrder | None = None
+    """Of a loader whose cache owns the order; every other state loads at any capacity and batch size."""
 
     @classmethod
     def of(cls, order: Order, epoch: int, delivered: int, dataset: str = "", fidelity: int | None = None) -> State:
@@ -68,8 +59,9 @@ class State:
     def to_json(self) -> dict[str, Json]:
         """Plain values, for `json.dumps`; a few hundred bytes."""
         members = asdict(self)
-        if self.liquid is None:
-            del members["liquid"]
+        del members["cache_order"]
+        if self.cache_order is not None:
+            members[self.cache_order.policy] = dict(self.cache_order.to_json())
         return {"version": VERSION, **members}
 
     @classmethod
@@ -92,7 +84,7 @@ class State:
             dataset=saved.text("dataset"),
             selection=saved.text("selection"),
             fidelity=saved.integer("fidelity", minimum=1) if saved.members.get("fidelity") is not None else None,
-            liquid=_liquid(saved),
+            cache_order=_cache_order(saved),
         )
         if state.delivered > state.num_samples:
             raise saved.refusal(f"{state.delivered} of {state.num_samples} samples are delivered", "delivered")
@@ -134,16 +126,19 @@ def _window(saved: Document) -> Window | None:
     return Window(window.integer("run", minimum=1), window.integer("runs", minimum=1))
 
 
-def _liquid(saved: Document) -> LiquidOrder | None:
-    if saved.members.get("liquid") is None:
-        return None
-    liquid = saved.child("liquid")
-    return LiquidOrder(
-        capacity_bytes=liquid.integer("capacity_bytes"),
-        batch_size=liquid.integer("batch_size", minimum=1),
-        world_size=liquid.integer("world_size", minimum=1),
-        since=liquid.integer("since"),
-    )
+def _cache_order(saved: Document) -> CacheOrder | None:
+    """Read what a cache that owns the order saved, under the name of its policy."""
+    for name, policy in CACHES.items():
+        if policy.owns_order and saved.members.get(name) is not None:
+            members = saved.child(name)
+            return CacheOrder(
+                name,
+                capacity_bytes=members.integer("capacity_bytes"),
+                batch_size=members.integer("batch_size", minimum=1),
+                world_size=members.integer("world_size", minimum=1),
+                since=members.integer("since"),
+            )
+    return None
 
 
 def _refusal(what: str, *, fix: str) -> ArgumentError:

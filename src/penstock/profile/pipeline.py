@@ -23,7 +23,7 @@ from penstock.codecs import parse_format
 from penstock.index.file_names import as_folder, pack_names
 from penstock.load.delivery import Delivery, EpochPart, Progress
 from penstock.load.failures import FailureLog
-from penstock.load.loader_options import ErrorPolicy
+from penstock.load.loader_options import ErrorOptions
 from penstock.load.samples import Samples
 from penstock.order import Batches, Order
 from penstock.profile.profile_values import Measurement
@@ -97,7 +97,7 @@ class _Running:
             largest_pixel_bytes=None,
         )
         self._order = Order(self._samples.formats)
-        self._log, self._progress = FailureLog(ErrorPolicy()), Progress()
+        self._log, self._progress = FailureLog(ErrorOptions()), Progress()
         self._pipeline = _native.Pipeline(table, chain.program(), options)
         self._epoch = 0
 

@@ -115,7 +115,7 @@ class FidelityTuner:
         total = torch.zeros(sum(parameter.numel() for parameter in parameters), device=self._device())
         with _untouched(model):
             torch.manual_seed(0)
-            for batch in self.loader.look(self.batches, scans):
+            for batch in self.loader.sample_batches(self.batches, scans):
                 with torch.enable_grad():
                     grads = torch.autograd.grad(self._loss(model, batch), parameters, allow_unused=True)
                 flat = [

@@ -12,8 +12,10 @@ import pytest
 from penstock.build import build
 from penstock.lab.jobs.contract import LeftOut
 from penstock.lab.loaders import LoaderSpec, open_loader
-from penstock.lab.loaders.ours import HELD_OUT, EncodedLoader, OurLoader
+from penstock.lab.loaders.ours import HELD_OUT, OurLoader
 from penstock.lab.loaders.rival_loader import beton_of, labelled_files
+from penstock.load import Loader
+from penstock.load.batch_sink import EncodedSink
 from penstock.records.dataset import open_dataset
 from penstock.synth import Scenes, write
 
@@ -96,7 +98,7 @@ def test_the_file_for_ffcv_is_another_for_another_part(flat: Path) -> None:
 def test_reading_alone_decodes_nothing(flat: Path, tmp_path: Path, format: str) -> None:
     build(flat, tmp_path / "one.pen", mix=f"{format}=1", durable=False)
     dataset = open_dataset(tmp_path / "one.pen")
-    with EncodedLoader(tmp_path / "one.pen", batch_size=7) as loader:
+    with Loader(tmp_path / "one.pen", batch_size=7, sink=EncodedSink()) as loader:
         for batch in loader:
             for sample, image in zip(batch["id"], batch["image"], strict=True):
                 assert np.asarray(image).tobytes() == dataset.read(int(sample))

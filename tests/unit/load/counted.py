@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 import penstock
-from penstock import Loader
+from penstock import Loader, LoaderPlan, plan_loader
 from penstock.build import build
 from penstock.load.loader_options import OWN_CACHES
 from penstock.order import RankSchedule
@@ -55,7 +55,7 @@ def run_epochs(loader: Loader, count: int) -> list[Epoch]:
         for batch in loader:
             ids.append(batch["id"])
             images.append(batch["image"].tobytes())
-        epochs.append(Epoch(ids, list(loader._progress.hits), loader.stats()["bytes_read"] - before, images))
+        epochs.append(Epoch(ids, list(loader.runner.progress.hits), loader.stats()["bytes_read"] - before, images))
     return epochs
 
 
@@ -71,20 +71,19 @@ def memory_for(
     if cache not in OWN_CACHES:
         return 0
     options: dict[str, Any] = {"batch_size": batch_size, "transform": chain, "threads": 2, "world_size": world_size}
-    with Loader(path, cache=cache, memory=0, **options) as loader:
-        return memory_of(loader, part)
+    return memory_of(plan_loader(path, cache=cache, memory=0, **options), part)
 
 
-def memory_of(loader: Loader, part: float) -> int:
-    """The same of a loader that is open, in the form in which it keeps samples."""
-    sizes = loader.dataset.sizes if loader._kept.sizes is None else loader._kept.sizes
-    return loader.memory_for(int(sizes.sum() * part / loader.world_size))
+def memory_of(plan: LoaderPlan, part: float) -> int:
+    """The same of a plan, in the form in which it keeps samples."""
+    sizes = plan.samples.sizes if plan.cache_layout.sizes is None else plan.cache_layout.sizes
+    return plan.memory_for(int(sizes.sum() * part / plan.options.ordering.world_size))
 
 
 def open_like(loader: Loader) -> Cache:
     """The pure cache that a loader should follow."""
-    rank_schedule = RankSchedule(loader._order, loader.batch_size, loader.rank, loader.world_size)
-    return open_cache(loader._policy.cache, rank_schedule, loader.dataset.sizes, loader._budget.cache_bytes)
+    rank_schedule = RankSchedule(loader.plan.order, loader.batch_size, loader.rank, loader.world_size)
+    return open_cache(loader.plan.resources.cache, rank_schedule, loader.dataset.sizes, loader.plan.memory.cache_bytes)
 
 
 def aligned_bytes(path: Path, cache_plan: EpochCachePlan, most_bytes: int) -> int:
@@ -115,4 +114,4 @@ def aligned_bytes(path: Path, cache_plan: EpochCachePlan, most_bytes: int) -> in
 
 def most_read_bytes(loader: Loader) -> int:
     """The largest read of a loader: 4 MiB, or a quarter of its memory for reads."""
-    return min(4 << 20, loader._budget.read_bytes // 4)
+    return min(4 << 20, loader.plan.memory.read_bytes // 4)

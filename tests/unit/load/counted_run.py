@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from penstock import Loader, _native
+from penstock import Loader, _native, plan_loader
 from penstock.load.loader_options import OWN_CACHES
 from penstock.load.source import open_samples
 from tests.unit.load.counted import memory_for
@@ -107,9 +107,9 @@ def run_loader(dataset: tuple[Path, Pixels], cache: str, part: float, seed: int,
     memory = memory_for(path, part, cache=cache, batch_size=batch_size, chain=()) if cache in OWN_CACHES else 0
     witness = Witness(path)
     try:
-        with Loader(path, batch_size=batch_size, seed=seed, threads=2, cache=cache, memory=memory) as loader:
-            loader._budget = replace(loader._budget, depth=1)
-            loader._pipeline = pipeline = Waited(loader._pipeline)  # type: ignore[assignment]
+        plan = plan_loader(path, batch_size=batch_size, seed=seed, threads=2, cache=cache, memory=memory)
+        with Loader(plan.with_depth(1)) as loader:
+            loader.runner.pipeline = pipeline = Waited(loader.runner.pipeline)  # type: ignore[assignment]
             found = [_epoch_of(loader, pipeline, witness, pixels) for _ in range(epochs)]
             samples = open_samples(path)
             assert samples.places is not None
@@ -127,7 +127,7 @@ def _epoch_of(loader: Loader, pipeline: Waited, witness: Witness, pixels: Pixels
                 ids=batch["id"],
                 read=frozenset(witness.read()),
                 num_reads=num_reads - before,
-                hits=loader._progress.hits[-1],
+                hits=loader.runner.progress.hits[-1],
                 held_bytes=loader.stats()["cache_bytes"],
                 is_exact=bool(np.array_equal(batch["image"], pixels[batch["id"]])),
             )

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import penstock
-from penstock import ArgumentError, Loader, _native
+from penstock import ArgumentError, Loader, _native, plan_loader
 from penstock.build import build
 from penstock.load.budget import Budget, MemoryRequest, plan_budget
 from penstock.transforms import CenterCrop
@@ -92,7 +92,7 @@ def test_a_loader_that_cannot_work_says_so(folder: Path) -> None:
 def test_ranks_of_a_node_share_its_memory_and_threads(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def budget() -> Budget:
         with Loader(folder, batch_size=8, memory="40MiB", transform=[CenterCrop(24)]) as loader:
-            return loader._budget
+            return loader.plan.memory
 
     alone = budget()
     monkeypatch.setenv("LOCAL_WORLD_SIZE", "4")
@@ -150,12 +150,10 @@ def test_what_codecs_take_does_not_stay_behind_a_loader(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("cache", ["rolling", "liquid"])
 def test_threads_that_share_the_scratch_of_one_all_get_their_turn(sets: dict[str, Path], cache: str) -> None:
-    with Loader(sets["two"], batch_size=4, threads=4, cache=cache, memory=0) as loader:
-        loader._resources = replace(loader._resources, memory_bytes=1)
-        with pytest.raises(ArgumentError) as refused:
-            loader._share_out()
+    with pytest.raises(ArgumentError) as refused:
+        plan_loader(sets["two"], batch_size=4, threads=4, cache=cache, memory=1)
     least = int(refused.value.fix.split("at least ")[1].split(" bytes")[0])
     with Loader(sets["two"], batch_size=4, threads=4, cache=cache, memory=least) as loader:
-        assert loader._budget.depth == 1
+        assert loader.plan.memory.depth == 1
         num_batches = sum(1 for _ in range(40) for _ in loader)
     assert num_batches == 40 * 13

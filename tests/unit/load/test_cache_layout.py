@@ -110,7 +110,7 @@ def epochs_of(source: Loader, count: int = 3) -> list[list[dict[str, Any]]]:
 def memory_for(path: Path, share: float, **options: Any) -> int:  # noqa: ANN401  # those of a Loader
     """What leaves a share of the samples their room, in the form they are kept in."""
     with loader(path, memory="1GiB", **options) as source:
-        return memory_of(source, share)
+        return memory_of(source.plan, share)
 
 
 @pytest.mark.parametrize("cached", FORMS)
@@ -120,14 +120,16 @@ def test_batches_are_the_same_whatever_is_kept(sets: Sets, mix: str, cache: str,
     path = sets(mix)
     with loader(path, cache="none", memory=0) as plain:
         expected = epochs_of(plain)
-    with loader(path, cache=cache, cached=cached, memory=memory_for(path, 0.5, cache=cache, cached=cached)) as source:
+    with loader(
+        path, cache=cache, cache_format=cached, memory=memory_for(path, 0.5, cache=cache, cache_format=cached)
+    ) as source:
         assert epochs_of(source) == expected
         stats = source.stats()
 
     assert stats["hits_per_batch"]["mean"] > 0.3 * BATCH
     assert stats["num_unkept"] <= 3 * stats["cached"]["num_unfit"]  # in every epoch
     assert stats["cached"]["num_unfit"] <= COUNT // 20
-    assert stats["peak_memory_bytes"] <= source._resources.memory_bytes
+    assert stats["peak_memory_bytes"] <= source.plan.resources.memory_bytes
 
 
 @pytest.mark.parametrize("cached", ["pixels", "weir:fast"])
@@ -141,7 +143,7 @@ def test_transforms_see_the_same_pixels(sets: Sets, chain: str, channels: str, c
         options["transform"] = CHAINS[chain][:2]
     with loader(sets("all"), cache="none", memory=0, **options) as plain:
         expected = epochs_of(plain)
-    with loader(sets("all"), cache="pinned", cached=cached, **options) as source:
+    with loader(sets("all"), cache="pinned", cache_format=cached, **options) as source:
         assert epochs_of(source) == expected
         assert source.stats()["cached"]["num_decodes_saved"] > COUNT
 
@@ -151,7 +153,7 @@ def test_transforms_see_the_same_pixels(sets: Sets, chain: str, channels: str, c
 def test_masks_are_kept_with_their_image(masked: Path, chain: Any, cached: str) -> None:  # noqa: ANN401  # transforms
     with loader(masked, cache="none", memory=0, transform=chain) as plain:
         expected = epochs_of(plain)
-    with loader(masked, cache="pinned", cached=cached, transform=chain) as source:
+    with loader(masked, cache="pinned", cache_format=cached, transform=chain) as source:
         assert epochs_of(source) == expected
         stats = source.stats()
 
@@ -164,7 +166,11 @@ def test_masks_are_kept_with_their_image(masked: Path, chain: Any, cached: str) 
 @pytest.mark.parametrize("cache", ["rolling", "pinned"])
 def test_ranks_and_states_go_on_the_same(sets: Sets, cache: str, cached: str) -> None:
     path = sets("all")
-    options: dict[str, Any] = {"cache": cache, "cached": cached, "memory": memory_for(path, 0.3, cached=cached)}
+    options: dict[str, Any] = {
+        "cache": cache,
+        "cache_format": cached,
+        "memory": memory_for(path, 0.3, cache_format=cached),
+    }
     for rank in range(2):
         with loader(path, cache="none", memory=0, rank=rank, world_size=2) as plain:
             expected = epochs_of(plain)
@@ -188,7 +194,7 @@ def test_windows_keep_decoded_what_they_read_ahead(sets: Sets) -> None:
     with loader(path, cache="none", memory=0, window=4) as plain:
         expected = epochs_of(plain)
     for cache in ("rolling", "pinned"):
-        with loader(path, cache=cache, cached="pixels", window=4) as source:
+        with loader(path, cache=cache, cache_format="pixels", window=4) as source:
             assert epochs_of(source) == expected
             assert source.stats()["cached"]["num_decodes_saved"] >= 2 * COUNT
             assert source.stats()["cached"]["num_recoded"] == COUNT
@@ -199,30 +205,34 @@ def test_windows_keep_decoded_what_they_read_ahead(sets: Sets) -> None:
 @pytest.mark.parametrize("cache", ["rolling", "pinned"])
 def test_hits_decodes_and_bytes_are_what_the_schedule_says(sets: Sets, cache: str, share: float, cached: str) -> None:
     path = sets("png")
-    with loader(path, cache=cache, cached=cached, memory=memory_for(path, share, cache=cache, cached=cached)) as source:
-        expected = open_cache(cache, RankSchedule(source._order, BATCH), _sizes(source), source._budget.cache_bytes)
+    with loader(
+        path, cache=cache, cache_format=cached, memory=memory_for(path, share, cache=cache, cache_format=cached)
+    ) as source:
+        expected = open_cache(
+            cache, RankSchedule(source.plan.order, BATCH), _sizes(source), source.plan.memory.cache_bytes
+        )
         num_hits = num_entered = 0
         for number in range(4):
             list(source)
             cache_plan = expected.epoch(number)
-            assert source._progress.hits == cache_plan.hits_per_batch.tolist()
+            assert source.runner.progress.hits == cache_plan.hits_per_batch.tolist()
             num_hits += int(cache_plan.hits.sum())
             num_entered += int((cache_plan.keeps & ~cache_plan.hits).sum())
-            assert source.stats()["cache_bytes"] <= cache_plan.resident_bytes[-1] <= source._budget.cache_bytes
+            assert source.stats()["cache_bytes"] <= cache_plan.resident_bytes[-1] <= source.plan.memory.cache_bytes
             if cache == "rolling" and number:
-                assert np.ptp(source._progress.hits) <= 2
+                assert np.ptp(source.runner.progress.hits) <= 2
         stats = source.stats()
 
     assert stats["num_unkept"] == stats["cached"]["num_unfit"] == 0
     assert stats["cached"]["num_decodes_saved"] == num_hits
     assert stats["cached"]["num_recoded"] == num_entered
-    assert stats["peak_memory_bytes"] <= source._resources.memory_bytes
+    assert stats["peak_memory_bytes"] <= source.plan.resources.memory_bytes
     assert num_hits >= 3 * (share - 0.1) * COUNT
 
 
 def _sizes(source: Loader) -> np.ndarray[Any, np.dtype[np.int64]]:
-    assert source._kept.sizes is not None
-    return source._kept.sizes
+    assert source.plan.cache_layout.sizes is not None
+    return source.plan.cache_layout.sizes
 
 
 @pytest.mark.parametrize("room", [0.9, 0.2], ids=["encoded fits", "nothing fits"])
@@ -233,9 +243,9 @@ def test_what_does_not_fit_its_room_changes_no_batch(sets: Sets, monkeypatch: py
     pixels = penstock.Dataset(path).locations()
     encoded = pixels.length / (pixels.width.astype(np.int64) * pixels.height * 3)
     monkeypatch.setattr(layout_module, "_times", lambda sizes, _: np.asarray(sizes * room, np.int64))
-    with loader(path, cache="pinned", cached="pixels") as source:
+    with loader(path, cache="pinned", cache_format="pixels") as source:
         assert epochs_of(source) == expected
-        stats, hits = source.stats(), sum(source._progress.hits)
+        stats, hits = source.stats(), sum(source.runner.progress.hits)
 
     assert stats["cached"]["num_unfit"] == COUNT
     assert stats["cached"]["num_decodes_saved"] == 0
@@ -252,7 +262,7 @@ def test_what_is_chosen_is_measured(tmp_path: Path) -> None:
         noise = np.random.default_rng(number).integers(0, 16, (512, 512, 3), np.uint8)
         (tmp_path / "images" / f"{number}.png").write_bytes(penstock.encode(noise, "png"))
     build(tmp_path / "images", tmp_path / "noise.pen", mix="png=0.5,raw=0.5")
-    with loader(tmp_path / "noise.pen", cached="decoded", memory="256MiB", transform=[CenterCrop(16)]) as source:
+    with loader(tmp_path / "noise.pen", cache_format="decoded", memory="256MiB", transform=[CenterCrop(16)]) as source:
         cached = source.stats()["cached"]
     assert cached["formats"]["raw"] == "encoded"
     assert cached["formats"]["png"] in ("pixels", "weir:fast")
@@ -266,17 +276,17 @@ def test_on_a_disk_that_gives_hardly_anything_most_is_found_encoded(
     sets: Sets, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(layout_module, "measure_disk", lambda _: DiskRates(1e3, 1e3))
-    memory = memory_for(sets("jpeg"), 0.5, cached="encoded", cache="rolling")
-    with loader(sets("jpeg"), cached="decoded", cache="rolling", memory=memory) as source:
+    memory = memory_for(sets("jpeg"), 0.5, cache_format="encoded", cache="rolling")
+    with loader(sets("jpeg"), cache_format="decoded", cache="rolling", memory=memory) as source:
         assert source.stats()["cached"]["formats"] == {"jpeg:q=90": "encoded"}
 
 
 def test_decoded_takes_a_cache_of_its_own(sets: Sets) -> None:
-    with loader(sets("png"), cached="pixels") as source, loader(sets("png")) as plain:
+    with loader(sets("png"), cache_format="pixels") as source, loader(sets("png")) as plain:
         assert source.stats()["resources"]["cache"] == "rolling"
         assert plain.stats()["resources"]["cache"] == "system"
         assert plain.stats()["cached"]["wanted"] == "encoded"
-    with loader(sets("png"), cached="decoded", memory=0) as source:
+    with loader(sets("png"), cache_format="decoded", memory=0) as source:
         list(source)
         assert source.stats()["cached"]["formats"] == {}
         assert source.stats()["cache_bytes"] == 0
@@ -285,37 +295,37 @@ def test_decoded_takes_a_cache_of_its_own(sets: Sets) -> None:
 def test_memory_that_only_encoding_lacks_is_no_reason_to_refuse(sets: Sets) -> None:
     def least(cached: str) -> int:
         with pytest.raises(ArgumentError) as caught:
-            loader(sets("png"), cached=cached, cache="pinned", memory=1000)
+            loader(sets("png"), cache_format=cached, cache="pinned", memory=1000)
         return int(caught.value.fix.split()[3])
 
     assert least("decoded") == least("pixels") < least("weir:fast")
-    with loader(sets("png"), cached="decoded", cache="pinned", memory=least("decoded")) as source:
+    with loader(sets("png"), cache_format="decoded", cache="pinned", memory=least("decoded")) as source:
         assert sum(len(batch["id"]) for batch in source) == COUNT
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"cached": "everything"}, "cached is 'everything'"),
-        ({"cached": "pixels", "cache": "liquid"}, "order of the liquid cache"),
-        ({"cached": "decoded", "cache": "system"}, 'cache="system" keeps no samples'),
-        ({"cached": "decoded", "cache": "none"}, 'cache="none" keeps no samples'),
-        ({"cached": "decoded", "decode": "approximate"}, "approximate decoding"),
+        ({"cache_format": "everything"}, "cache_format is 'everything'"),
+        ({"cache_format": "pixels", "cache": "liquid"}, "order of the liquid cache"),
+        ({"cache_format": "decoded", "cache": "system"}, 'cache="system" keeps no samples'),
+        ({"cache_format": "decoded", "cache": "none"}, 'cache="none" keeps no samples'),
+        ({"cache_format": "decoded", "decode": "approximate"}, "approximate decoding"),
     ],
 )
 def test_what_cannot_be_is_refused_by_name(sets: Sets, options: dict[str, Any], message: str) -> None:
     with pytest.raises(ArgumentError, match=message) as caught:
         loader(sets("png"), **options)
-    assert caught.value.where == "cached"
+    assert caught.value.where == "cache_format"
     assert caught.value.fix
 
 
 def test_folders_and_blocks_are_refused_with_what_to_do(sets: Sets, tmp_path: Path) -> None:
     with pytest.raises(ArgumentError, match="plain folder") as caught:
-        loader(sets("png").parent / "images", cached="decoded")
+        loader(sets("png").parent / "images", cache_format="decoded")
     assert "penstock build" in caught.value.fix
     with pytest.raises(ArgumentError, match="images in blocks"):
-        loader(build_blocks(tmp_path, 70, side=24), cached="pixels")
+        loader(build_blocks(tmp_path, 70, side=24), cache_format="pixels")
 
 
 @pytest.mark.parametrize("verify", ["first", "never"])
@@ -343,7 +353,7 @@ def test_a_damaged_sample_fails_as_it_does_without(
                 return found, str(error), source.stats()["num_failed_samples"]
             return found, "", source.stats()["num_failed_samples"]
 
-    assert outcome(cache="pinned", cached=cached) == outcome(cache="none", memory=0)
+    assert outcome(cache="pinned", cache_format=cached) == outcome(cache="none", memory=0)
 
 
 def test_a_sample_whose_crop_is_sound_is_delivered_and_not_kept_decoded(tmp_path: Path) -> None:
@@ -364,10 +374,10 @@ def test_a_sample_whose_crop_is_sound_is_delivered_and_not_kept_decoded(tmp_path
     options: dict[str, Any] = {"transform": [CenterCrop(64)], "verify": "never", "batch_size": 4}
     with loader(path, cache="none", memory=0, **options) as plain:
         expected = epochs_of(plain)
-    with loader(path, cache="pinned", cached="pixels", **options) as source:
+    with loader(path, cache="pinned", cache_format="pixels", **options) as source:
         assert epochs_of(source) == expected
         assert source.stats()["cached"]["num_unfit"] == 1
-        assert sum(source._progress.hits) == 16  # it is there as it was
+        assert sum(source.runner.progress.hits) == 16  # it is there as it was
 
 
 def test_tensors_keep_decoded_too(sets: Sets) -> None:
@@ -377,7 +387,7 @@ def test_tensors_keep_decoded_too(sets: Sets) -> None:
     options: dict[str, Any] = {"batch_size": BATCH, "transform": CROP, "threads": 2}
     with TensorLoader(sets("png"), cache="none", **options) as plain:
         expected = [batch["image"].numpy().tobytes() for batch in plain]
-    with TensorLoader(sets("png"), cached="pixels", memory="64MiB", **options) as source:
+    with TensorLoader(sets("png"), cache_format="pixels", memory="64MiB", **options) as source:
         list(source)
         source.set_epoch(0)
         assert [batch["image"].numpy().tobytes() for batch in source] == expected

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import penstock
-from penstock import ArgumentError, Loader, PenstockError
+from penstock import ArgumentError, Loader, PenstockError, plan_loader
 from penstock.build import build
 from penstock.load.budget import (
     FEW_READ_BYTES,
@@ -156,7 +156,7 @@ def test_ample_memory_serves_every_epoch_but_the_first(small: Path, cache: str, 
     options = {"batch_size": batch_size, "transform": [CenterCrop(64)], "threads": 2}
     with Loader(small / kind, cache=cache, memory="64MiB", **options) as loader:  # type: ignore[arg-type]  # a mixed dict
         for _ in range(3):
-            num_samples, hits = sum(len(batch["id"]) for batch in loader), sum(loader._progress.hits)
+            num_samples, hits = sum(len(batch["id"]) for batch in loader), sum(loader.runner.progress.hits)
             stats = loader.stats()
             if loader.epoch > 1:
                 assert hits == num_samples == COUNT
@@ -166,15 +166,15 @@ def test_ample_memory_serves_every_epoch_but_the_first(small: Path, cache: str, 
 
 @pytest.mark.parametrize("cache", ["rolling", "pinned", "liquid"])
 def test_a_loader_says_what_memory_its_cache_takes(small: Path, cache: str) -> None:
-    with Loader(small / "data.pen", batch_size=4, transform=[CenterCrop(64)], cache=cache, memory=0) as loader:
-        memory = loader.memory_for(3 * MIB)
+    plan = plan_loader(small / "data.pen", batch_size=4, transform=[CenterCrop(64)], cache=cache, memory=0)
+    memory = plan.memory_for(3 * MIB)
     with Loader(small / "data.pen", batch_size=4, transform=[CenterCrop(64)], cache=cache, memory=memory) as loader:
         assert loader.stats()["cache_limit_bytes"] == 3 * MIB
 
 
 def test_what_keeps_no_samples_needs_no_memory_for_them(small: Path) -> None:
-    with Loader(small / "data.pen", cache="none", memory=0) as loader, pytest.raises(ArgumentError, match="no samples"):
-        loader.memory_for(MIB)
+    with pytest.raises(ArgumentError, match="no samples"):
+        plan_loader(small / "data.pen", cache="none", memory=0).memory_for(MIB)
 
 
 def flat(height: int, width: int) -> bytes:
@@ -239,12 +239,12 @@ def test_an_image_larger_than_headers_foretold_decodes_or_says_what_it_takes(tmp
 def test_a_small_dataset_is_kept_in_part_where_that_is_asked_for(small: Path) -> None:
     wanted = int(0.75 * 7 * MIB)  # with two batches of 64 under way, everything fits where three quarters do
     options = {"batch_size": 64, "transform": [CenterCrop(64)], "threads": 2, "cache": "rolling"}
-    with Loader(small / "data.pen", memory=0, **options) as loader:  # type: ignore[arg-type]  # a mixed dict
-        memory = loader.memory_for(wanted)
-    with Loader(small / "data.pen", memory=memory, **options) as loader:  # type: ignore[arg-type]
-        assert loader.stats()["cache_limit_bytes"] > wanted
-        loader.keep_at_most(wanted)
+    plan = plan_loader(small / "data.pen", memory=0, **options)  # type: ignore[arg-type]  # a mixed dict
+    roomy = plan_loader(small / "data.pen", memory=plan.memory_for(wanted), **options)  # type: ignore[arg-type]
+    assert roomy.memory.cache_bytes > wanted
+    with Loader(plan.with_cache_bytes(wanted)) as loader:
+        assert loader.stats()["cache_limit_bytes"] == wanted
         for _ in range(2):
             list(loader)
-        assert sum(loader._progress.hits) == pytest.approx(0.75 * COUNT, abs=0.05 * COUNT)
+        assert sum(loader.runner.progress.hits) == pytest.approx(0.75 * COUNT, abs=0.05 * COUNT)
         assert loader.stats()["num_unkept"] == 0

@@ -19,9 +19,11 @@ import pytest
 import penstock
 from penstock import ArgumentError, CodecError, Loader, PenstockError, StorageError, _native
 from penstock.build import BuildOptions, build
+from penstock.load.batch_sink import BatchSink
 from penstock.load.delivery import BatchDict
+from penstock.load.epoch_runner import EpochRunner
 from penstock.load.failures import OUT_OF_MEMORY, Failure, FailureLog
-from penstock.load.loader_options import ErrorPolicy
+from penstock.load.loader_options import ErrorOptions
 from penstock.transforms import Resize
 
 
@@ -48,7 +50,7 @@ def test_closing_wakes_a_thread_that_waits_for_a_batch(slow: Path, num_decoded: 
 
     consumer = threading.Thread(target=consume)
     consumer.start()
-    while loader._pipeline.stats()["num_decoded"] <= num_decoded:
+    while loader.runner.pipeline.stats()["num_decoded"] <= num_decoded:
         sleep(0.001)
     loader.close()
     consumer.join(20)
@@ -69,37 +71,41 @@ def test_a_loader_closed_between_two_batches_says_so(folder: Path) -> None:
         next(iter(loader))
 
 
-class ClosedMeanwhile(Loader):
-    """Another thread closes it when a batch is ready and not yet handed out."""
+class ClosedMeanwhile(BatchSink):
+    """Another thread closes the loader when a batch is ready and not yet handed out."""
 
-    def _ahead(self, batches: Iterator[tuple[BatchDict, int]]) -> Iterator[tuple[BatchDict, int]]:
+    loader: Loader
+
+    def ahead(self, batches: Iterator[tuple[BatchDict, int]]) -> Iterator[tuple[BatchDict, int]]:
         for batch in batches:
-            self.close()
+            self.loader.close()
             yield batch
 
 
 def test_an_epoch_does_not_end_early_without_a_word(folder: Path) -> None:
+    sink = ClosedMeanwhile()
+    sink.loader = Loader(folder, batch_size=4, sink=sink)
     with pytest.raises(PenstockError, match="the loader is closed"):
-        list(ClosedMeanwhile(folder, batch_size=4))
+        list(sink.loader)
 
     loader = Loader(folder, batch_size=4)
     batches = iter(loader)
     next(batches)
-    loader._is_closed = True  # close() is at work, and has come to the batches under way
-    assert loader._delivery is not None
-    loader._delivery.cancel()
+    loader.runner.is_closed = True  # close() is at work, and has come to the batches under way
+    assert loader.runner.delivery is not None
+    loader.runner.delivery.cancel()
     with pytest.raises(PenstockError, match="the loader is closed"):
         list(batches)
     loader.close()
 
 
-class EndsMeanwhile(Loader):
+class EndsMeanwhile(EpochRunner):
     """Another thread ends the epoch whenever somebody has asked for it."""
 
     def __getattribute__(self, name: str) -> object:
         found: object = super().__getattribute__(name)
-        if name == "_delivery":
-            self._delivery = None
+        if name == "delivery":
+            self.delivery = None
         return found
 
 
@@ -108,7 +114,7 @@ def test_an_epoch_may_end_while_another_thread_asks_for_it(folder: Path, name: s
     loader = Loader(folder, batch_size=4)
     batches = iter(loader)
     next(batches)
-    loader.__class__ = EndsMeanwhile
+    loader.runner.__class__ = EndsMeanwhile
 
     if name == "iter":
         assert next(iter(loader), None) is None
@@ -129,16 +135,16 @@ def test_batches_may_be_given_up_while_one_is_taken(folder: Path) -> None:
     with Loader(folder, batch_size=4) as loader:
         batches = iter(loader)
         next(batches)
-        delivery = loader._delivery
+        delivery = loader.runner.delivery
         assert delivery is not None
         delivery.cancel()
-        delivery._pending = GivenUp()
+        delivery.pending = GivenUp()
         assert next(delivery, None) is None
 
 
 @pytest.mark.parametrize("on_error", ["skip", "replace"])
 def test_a_lack_of_memory_is_no_fault_of_a_sample(on_error: str) -> None:
-    log = FailureLog(ErrorPolicy(on_error, 100))
+    log = FailureLog(ErrorOptions(on_error, 100))
     bad = Failure.of((0, 7, 320, "damaged", "a file", "restore it", 0))
     short = Failure.of((1, 8, OUT_OF_MEMORY, "could not allocate", "memory", "free some", 0))
 
@@ -209,7 +215,7 @@ def test_a_child_may_free_batches_and_is_told_that_the_loader_stayed_behind(fold
 WAITING = """
 import sys, threading, penstock
 loader = penstock.Loader(sys.argv[1], batch_size=4, threads=1, memory="300MB")
-loader._pipeline.stall(None, 1.0, 8)
+loader.runner.pipeline.stall(None, 1.0, 8)
 waiting = threading.Thread(target=lambda: list(loader), daemon=True)
 waiting.start()
 # Until the thread is in the native wait: ended inside of another library, it would be that library's matter.
@@ -325,4 +331,4 @@ def test_a_table_that_contradicts_itself_is_refused() -> None:
 
 def test_a_sample_that_is_not_there_is_refused(folder: Path) -> None:
     with Loader(folder) as loader, pytest.raises(ArgumentError, match="there is no sample"):
-        loader._pipeline.submit(np.array([10**6], np.uint64), 0, 0)
+        loader.runner.pipeline.submit(np.array([10**6], np.uint64), 0, 0)

@@ -50,9 +50,9 @@ def test_reading_ahead_stops_at_the_first_error(damaged: Path, monkeypatch: pyte
     with Loader(damaged, batch_size=2, shuffle=False) as loader:
         batches = iter(loader)
         found = [next(batches)["id"].tolist() for _ in range(BROKEN // 2 - 1)]
-        delivery = loader._delivery
+        delivery = loader.runner.delivery
         assert delivery is not None
-        while loader._pipeline.num_failed == 0:
+        while loader.runner.pipeline.num_failed == 0:
             sleep(0.001)
         found.append(next(batches)["id"].tolist())
         num_asked_for = delivery._num_submitted
@@ -153,7 +153,7 @@ def test_a_file_deleted_under_way_is_a_storage_error(folder: Path, tmp_path: Pat
 
 def test_a_disk_that_stalls_is_waited_for(folder: Path) -> None:
     with Loader(folder, batch_size=10) as loader:
-        loader._pipeline.stall(None, 0.2, 4)
+        loader.runner.pipeline.stall(None, 0.2, 4)
         began = perf_counter()
         assert sum(len(batch["id"]) for batch in loader) == COUNT
         assert perf_counter() - began >= 0.2
@@ -161,7 +161,7 @@ def test_a_disk_that_stalls_is_waited_for(folder: Path) -> None:
 
 def test_a_passing_fault_is_not_an_error(folder: Path) -> None:
     with Loader(folder, batch_size=10) as loader:
-        loader._pipeline.fail(None, errno.EIO, 3)
+        loader.runner.pipeline.fail(None, errno.EIO, 3)
         list(loader)
         stats = loader.stats()
 

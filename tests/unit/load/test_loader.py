@@ -219,7 +219,7 @@ def test_ctrl_c_ends_the_wait(folder: Path) -> None:
     code = f"""
 import penstock, sys
 loader = penstock.Loader({str(folder)!r}, batch_size=4)
-loader._pipeline.stall(None, 3.0, 1000)
+loader.runner.pipeline.stall(None, 3.0, 1000)
 try:
     print("waiting", flush=True)
     list(loader)

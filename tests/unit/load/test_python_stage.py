@@ -99,7 +99,7 @@ def test_batches_are_made_while_the_consumer_has_another(folder: Path, tmp_path:
     with Loader(folder, batch_size=5, transform=[CenterCrop(8), Touch(str(tmp_path))], python_workers=1) as loader:
         batches = iter(loader)
         next(batches)
-        stage = loader._stage
+        stage = loader.python_stage
         assert stage is not None
         assert stage._workers is not None
         # Nobody asks for a batch: the worker goes on by itself, until two more are made.
@@ -260,8 +260,8 @@ def test_a_worker_that_is_killed_is_an_error_with_its_signal(folder: Path) -> No
     with Loader(folder, batch_size=4, transform=CHAIN, python_workers=1) as loader:
         batches = iter(loader)
         next(batches)
-        assert loader._stage is not None
-        (pid,) = loader._stage.pids
+        assert loader.python_stage is not None
+        (pid,) = loader.python_stage.pids
         os.kill(pid, signal.SIGKILL)
         with pytest.raises(PenstockError, match="SIGKILL"):
             list(batches)
@@ -279,9 +279,9 @@ def ended(pid: int) -> bool:
 def running(loader: Loader) -> tuple[Iterator[Any], list[int]]:
     batches = iter(loader)
     next(batches)
-    assert loader._stage is not None
-    pids = loader._stage.pids
-    assert len(pids) == loader._stage.num_workers
+    assert loader.python_stage is not None
+    pids = loader.python_stage.pids
+    assert len(pids) == loader.python_stage.num_workers
     assert not any(map(ended, pids))
     return batches, pids
 
@@ -363,7 +363,7 @@ def test_a_script_without_a_guard_is_told_to_have_one(folder: Path, tmp_path: Pa
 
 @pytest.mark.long
 def test_ctrl_c_ends_program_and_workers_in_silence(folder: Path, tmp_path: Path) -> None:
-    wait = "print(*loader._stage.pids, flush=True); import signal; signal.pause()"
+    wait = "print(*loader.python_stage.pids, flush=True); import signal; signal.pause()"
     path = script(tmp_path, 'if __name__ == "__main__":', "2", wait)
     command = [sys.executable, str(path), str(folder)]
     program = subprocess.Popen(

@@ -9,6 +9,7 @@ import pytest
 
 from penstock import Loader, _native
 from penstock.load import resources
+from penstock.load.loader_options import options_of
 from penstock.load.resources import Resources, choose_resources
 from penstock.machine import Memory
 
@@ -22,19 +23,23 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_native, "usable_cores", lambda: 4)
 
 
+def chosen(dataset_bytes: int, **keywords: str | int | None) -> Resources:
+    return choose_resources(options_of(keywords), dataset_bytes)
+
+
 @pytest.mark.parametrize(
     ("dataset_bytes", "memory", "cache"),
     [(3 * GIB, None, "system"), (5 * GIB, None, "rolling"), (5 * GIB, "2GiB", "rolling"), (5 * GIB, 0, "system")],
 )
 def test_the_cache_follows_from_what_fits(dataset_bytes: int, memory: str | int | None, cache: str) -> None:
-    assert choose_resources(memory, 0, None, dataset_bytes).cache == cache
-    assert choose_resources(memory, 0, "pinned", dataset_bytes).cache == "pinned"
+    assert chosen(dataset_bytes, memory=memory).cache == cache
+    assert chosen(dataset_bytes, memory=memory, cache="pinned").cache == "pinned"
 
 
 def test_ranks_of_a_node_share_what_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LOCAL_WORLD_SIZE", "2")
-    assert choose_resources(None, 0, None, 0) == Resources(2 * GIB, 2, "system")
-    assert choose_resources("1GiB", 8, None, 0) == Resources(GIB // 2, 4, "system")
+    assert chosen(0) == Resources(2 * GIB, 2, "system")
+    assert chosen(0, memory="1GiB", threads=8) == Resources(GIB // 2, 4, "system")
 
 
 def test_a_choice_is_said_once(folder: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -39,7 +39,7 @@ def test_runs_are_read_at_once_and_the_order_is_the_windows(dataset: Path, cache
     with Loader(dataset, batch_size=BATCH, seed=3, window=8, cache=cache, threads=2, transform=CHAIN) as loader:
         found = epochs(loader, 1)[0]
         stats = loader.stats()
-        order = loader._order
+        order = loader.plan.order
     first = order.epoch(0).take(range(COUNT))
 
     assert [ids for ids, _ in found] == [first[at : at + BATCH].tolist() for at in range(0, COUNT, BATCH)]
@@ -80,7 +80,7 @@ def test_an_epoch_that_is_left_disturbs_no_later_one(dataset: Path) -> None:
         loader.set_epoch(1)
         expected = epochs(loader, 1)
     with Loader(dataset, batch_size=BATCH, window=16, cache="none", transform=CHAIN) as loader:
-        loader._pipeline.stall(None, 0.02, 10)
+        loader.runner.pipeline.stall(None, 0.02, 10)
         next(iter(loader))
         assert epochs(loader, 1) == expected
 
@@ -95,7 +95,7 @@ def test_ranks_get_every_sample_once(dataset: Path) -> None:
 
 def test_a_window_is_given_in_samples_or_bytes(dataset: Path) -> None:
     with Loader(dataset, window="32KiB") as loader:
-        window = loader._order.window
+        window = loader.plan.order.window
         assert window is not None
         assert 8 <= window.run <= 11
     with pytest.raises(ArgumentError, match="window"):

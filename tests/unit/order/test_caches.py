@@ -24,7 +24,7 @@ def sizes_of(num_samples: int, seed: int = 0) -> npt.NDArray[np.int64]:
 class Caching(RuleBasedStateMachine):
     """Epochs in turn, jumps, and restarts inside an epoch."""
 
-    @initialize(case=cases(), name=st.sampled_from(CACHES), part=st.sampled_from([0.0, 0.1, 0.3, 0.7, 1.0]))
+    @initialize(case=cases(), name=st.sampled_from(list(CACHES)), part=st.sampled_from([0.0, 0.1, 0.3, 0.7, 1.0]))
     def start(self, case: Case, name: str, part: float) -> None:
         self.name = name
         rank = case.seed % case.world_size

@@ -115,13 +115,13 @@ def test_none_is_made_inside_a_worker(folder: Path, monkeypatch: pytest.MonkeyPa
 
 def test_keywords_of_dataloader_are_taken_or_explained(folder: Path) -> None:
     with pytest.warns(UserWarning, match="threads, not processes"):
-        Loader(folder, num_workers=4).close()
-    Loader(folder, num_workers=0, pin_memory=False, collate_fn=None).close()
+        Loader(folder, **{"num_workers": 4}).close()  # type: ignore[arg-type]
+    Loader(folder, **{"num_workers": 0, "pin_memory": False, "collate_fn": None}).close()  # type: ignore[arg-type]
     for name in ("collate_fn", "sampler", "worker_init_fn"):
         with pytest.raises(ArgumentError, match=f"takes no {name}"):
             Loader(folder, **{name: print})  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="unexpected keyword"):
-        Loader(folder, numworkers=4)
+        Loader(folder, **{"numworkers": 4})  # type: ignore[arg-type]
 
 
 def test_a_loader_is_not_sent_to_other_processes(folder: Path) -> None:

@@ -152,7 +152,7 @@ def test_timm_is_refused_beside_masks(scenes: Path) -> None:
         penstock.torch.Loader(scenes, fields=FIELDS, transform=timm_chain())
     assert "photometric" in caught.value.fix
     with penstock.torch.Loader(scenes, batch_size=4, transform=timm_chain(), fields=("image",)) as loader:
-        assert loader._stage is not None
+        assert loader.python_stage is not None
 
 
 def own_pillow(photos: Path, number: int) -> Image.Image:

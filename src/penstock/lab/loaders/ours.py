@@ -7,23 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from penstock import _native
 from penstock.index import Ids
 from penstock.lab.loaders.contract import LoaderSpec
-from penstock.load import Loader
-from penstock.load.loader_options import OWN_CACHES
+from penstock.load import Loader, LoaderPlan, plan_loader
+from penstock.load.batch_sink import EncodedSink
 from penstock.load.samples import Samples
 from penstock.load.source import open_samples
 from penstock.transforms import CenterCrop, RandomCrop, RandomHorizontalFlip, RandomResizedCrop, Resize, Transform
 
 HELD_OUT = 5
 """Without a split for it, every fifth sample is for validation: ids are sorted by class, so each gives its share."""
-
-
-class EncodedLoader(Loader):
-    """Reads and checks, and decodes nothing."""
-
-    _undecoded = _native.Undecoded.ALL
 
 
 class OurLoader:
@@ -34,12 +27,10 @@ class OurLoader:
         ids = part_of(samples, spec.part, spec.share)
         self._target = spec.target
         self.num_images = len(samples) if ids is None else len(ids)
-        self._loader = _open(spec, samples, ids, memory_bytes=0)
-        if spec.cache_bytes and spec.cache in OWN_CACHES:
-            memory_bytes = self._loader.memory_for(spec.cache_bytes)
-            self._loader.close()
-            self._loader = _open(spec, samples, ids, memory_bytes)
-            self._loader.keep_at_most(spec.cache_bytes)
+        plan = _plan(spec, samples, ids)
+        if spec.cache_bytes and plan.policy.keeps_samples:
+            plan = plan.with_cache_bytes(spec.cache_bytes)
+        self._loader = _open(spec, plan)
 
     def epoch(self) -> Iterator[tuple[Any, Any, int]]:
         """The next epoch."""
@@ -67,8 +58,8 @@ def open_loader(spec: LoaderSpec) -> OurLoader:
     return OurLoader(spec)
 
 
-def _open(spec: LoaderSpec, samples: Samples, ids: Ids | None, memory_bytes: int) -> Loader:
-    return _kind(spec)(
+def _plan(spec: LoaderSpec, samples: Samples, ids: Ids | None) -> LoaderPlan:
+    return plan_loader(
         spec.path,
         batch_size=spec.batch_size,
         seed=spec.seed,
@@ -76,7 +67,7 @@ def _open(spec: LoaderSpec, samples: Samples, ids: Ids | None, memory_bytes: int
         transform=None if spec.is_encoded else transforms_of(spec),
         layout="NHWC" if spec.is_encoded else "NCHW",
         cache=spec.cache,
-        memory=memory_bytes,
+        memory=0,
         subset=ids,
         shuffle=spec.part != "val",
         fidelity=spec.fidelity,
@@ -85,12 +76,12 @@ def _open(spec: LoaderSpec, samples: Samples, ids: Ids | None, memory_bytes: int
     )
 
 
-def _kind(spec: LoaderSpec) -> type[Loader]:
+def _open(spec: LoaderSpec, plan: LoaderPlan) -> Loader:
     if spec.is_tuned:
         from penstock.torch import Loader as TensorLoader  # which only a tuner needs
 
-        return TensorLoader
-    return EncodedLoader if spec.is_encoded else Loader
+        return TensorLoader(plan)
+    return Loader(plan, sink=EncodedSink() if spec.is_encoded else None)
 
 
 def transforms_of(spec: LoaderSpec) -> list[Transform] | None:

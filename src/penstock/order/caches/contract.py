@@ -6,12 +6,15 @@ A cache holds no bytes. The engine follows it, the planner predicts with it, and
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from penstock.order.epochs import Order
 from penstock.order.permutation import Indices
 from penstock.order.rank_schedule import RankSchedule
 
@@ -86,6 +89,11 @@ class EpochCachePlan:
         return np.maximum(np.diff(self.starts) - self.reads_per_batch, 0)
 
     @property
+    def found_per_batch(self) -> Indices:
+        """Return how many records of each batch are in memory since an earlier epoch."""
+        return np.diff(self._before(self.hits)[self.starts])
+
+    @property
     def reads_per_batch(self) -> Indices:
         """How many records each batch reads."""
         return np.diff(self.reads[1])
@@ -96,11 +104,71 @@ class EpochCachePlan:
         return np.concatenate([[0], np.cumsum(flags, dtype=np.int64)])
 
 
-class Cache(ABC):
-    """A policy at work for one rank."""
+@dataclass(frozen=True)
+class CacheOrder:
+    """Name what the order depends on where a cache draws it: a state saves this.
 
-    buffered = False
-    """Whether reads should go through the system's page cache."""
+    `policy` is the cache's name, `since` the epoch in which its buffers were filled.
+    """
+
+    policy: str
+    capacity_bytes: int
+    batch_size: int
+    world_size: int
+    since: int
+
+    def to_json(self) -> Mapping[str, int]:
+        """Return the members that a state saves under the name of the policy."""
+        return {name: value for name, value in vars(self).items() if name != "policy"}
+
+
+class Cache(ABC):
+    """Decide for one rank what stays in memory. Class attributes declare what a loader must know of a policy."""
+
+    buffered: ClassVar[bool] = False
+    """Reads go through the system's page cache."""
+    keeps_samples: ClassVar[bool] = False
+    """Samples stay in the loader's own memory between epochs."""
+    owns_order: ClassVar[bool] = False
+    """The cache draws the order of samples itself, and a state saves its `order`."""
+    is_permanent: ClassVar[bool] = False
+    """A sample that is in memory stays there; no other takes its place."""
+
+    @classmethod
+    @abstractmethod
+    def create(cls, rank_schedule: RankSchedule, sizes: npt.NDArray[np.integer], capacity_bytes: int) -> Cache:
+        """Open the cache of one rank, with an empty memory. `sizes` are by sample of the dataset."""
+
+    @classmethod
+    def resume(
+        cls,
+        rank_schedule: RankSchedule,
+        sizes: npt.NDArray[np.integer],
+        capacity_bytes: int,
+        saved: CacheOrder | None,
+        epoch: int,
+    ) -> Cache:
+        """Open the cache for a state that stands in `epoch`; only caches that own the order use what it saved."""
+        return cls.create(rank_schedule, sizes, capacity_bytes)
+
+    @classmethod  # noqa: B027  # most caches refuse nothing
+    def refuse_options(cls, order: Order, *, drop_last: bool) -> None:
+        """Raise `ArgumentError` for options that have no meaning beside this cache."""
+
+    @classmethod
+    def num_passing(cls, num_under_way: int) -> int:
+        """Return how many samples of batches under way may enter memory before others leave it."""
+        return num_under_way
+
+    @classmethod
+    def fresh_bytes(cls, sizes: npt.NDArray[np.integer], num_under_way: int) -> int:
+        """Return the memory that samples read for batches under way need beside the cache's capacity."""
+        return 0
+
+    @property
+    def order(self) -> CacheOrder | None:
+        """Return what a state must save, for caches that own the order."""
+        return None
 
     @property
     def resident(self) -> Flags | None:

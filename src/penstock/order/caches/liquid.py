@@ -16,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from penstock.errors import ArgumentError
-from penstock.order.caches.contract import Cache, EpochCachePlan, Flags, formats_by_id
+from penstock.order.caches.contract import Cache, CacheOrder, EpochCachePlan, Flags, formats_by_id
+from penstock.order.epochs import Order
 from penstock.order.permutation import Indices, order_of
 from penstock.order.random import Purpose, words
 from penstock.order.rank_schedule import RankSchedule
@@ -24,6 +25,8 @@ from penstock.order.ranks import Batches
 
 ATTEMPTS = 12
 SPREAD = 4.0  # standard deviations of the resident bytes that are left free
+FRESH_SPREAD = 2.0  # standard deviations of a sample's size, for batches of large ones
+NAME = "liquid"
 
 
 class LiquidCache(Cache):
@@ -32,6 +35,9 @@ class LiquidCache(Cache):
     Every rank has buffers of its own, for the samples that the order's first epoch gives it. Reads follow the order's
     `places` on disk.
     """
+
+    keeps_samples = True
+    owns_order = True
 
     def __init__(self, rank_schedule: RankSchedule, sizes: npt.NDArray[np.integer], capacity_bytes: int) -> None:
         if rank_schedule.drop_last:
@@ -55,6 +61,68 @@ class LiquidCache(Cache):
         self._expected = -1
         self.since = -1
         """The epoch in which the buffers were filled."""
+
+    @classmethod
+    def create(cls, rank_schedule: RankSchedule, sizes: npt.NDArray[np.integer], capacity_bytes: int) -> LiquidCache:
+        """Open the cache with empty buffers."""
+        return cls(rank_schedule, sizes, capacity_bytes)
+
+    @classmethod
+    def resume(
+        cls,
+        rank_schedule: RankSchedule,
+        sizes: npt.NDArray[np.integer],
+        capacity_bytes: int,
+        saved: CacheOrder | None,
+        epoch: int,
+    ) -> LiquidCache:
+        """Go on from a state: with the state's capacity, if it saved one, else with this loader's."""
+        if saved is None:
+            return cls(rank_schedule, sizes, capacity_bytes)
+        if (saved.batch_size, saved.world_size) != (rank_schedule.batch_size, rank_schedule.world_size):
+            raise ArgumentError(
+                f"the state is of batches of {saved.batch_size} on {saved.world_size} ranks, "
+                f"this loader has {rank_schedule.batch_size} on {rank_schedule.world_size}",
+                where="state",
+                fix='use the same with the liquid cache, or cache="rolling", whose states load at any',
+                code=100,
+            )
+        cache = cls(rank_schedule, sizes, saved.capacity_bytes)
+        cache.replay(saved.since, epoch)
+        return cache
+
+    @classmethod
+    def refuse_options(cls, order: Order, *, drop_last: bool) -> None:
+        """Refuse options of an order that this cache does not follow."""
+        for name, is_wrong in (
+            ("drop_last", drop_last),
+            ("shuffle", not order.shuffle),
+            ("window", order.window is not None),
+        ):
+            if is_wrong:
+                raise ArgumentError(
+                    f"the liquid cache draws an order of its own, for which {name} says nothing",
+                    where=name,
+                    fix=f'leave {name} out, or use cache="rolling"',
+                    code=100,
+                )
+
+    @classmethod
+    def num_passing(cls, num_under_way: int) -> int:
+        """Return 0: fresh samples have room of their own (`fresh_bytes`)."""
+        return 0
+
+    @classmethod
+    def fresh_bytes(cls, sizes: npt.NDArray[np.integer], num_under_way: int) -> int:
+        """Return the room of fresh samples, which all pass through memory; for a tiny dataset, that of all samples."""
+        typical = float(sizes.mean()) + FRESH_SPREAD * float(sizes.std())
+        return min(int(sizes.sum()), int(num_under_way * typical))
+
+    @property
+    def order(self) -> CacheOrder:
+        """Return what a state must save."""
+        ranks = self._rank_schedule
+        return CacheOrder(NAME, self.capacity_bytes, ranks.batch_size, ranks.world_size, self.since)
 
     def epoch(self, epoch: int, start: int = 0) -> EpochCachePlan:
         """Draws, keeps and reads. The order of samples inside an epoch is the cache's own.

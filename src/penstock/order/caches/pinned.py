@@ -16,6 +16,9 @@ class PinnedCache(Cache):
     It forgets nothing, in whatever order epochs come.
     """
 
+    keeps_samples = True
+    is_permanent = True
+
     def __init__(self, rank_schedule: RankSchedule, sizes: npt.NDArray[np.integer], capacity_bytes: int) -> None:
         self._rank_schedule = rank_schedule
         self._sizes = sizes
@@ -23,6 +26,16 @@ class PinnedCache(Cache):
         self._free_bytes = capacity_bytes
         self._resident_bytes = 0
         self._full = False
+
+    @classmethod
+    def create(cls, rank_schedule: RankSchedule, sizes: npt.NDArray[np.integer], capacity_bytes: int) -> PinnedCache:
+        """Open the cache with an empty memory."""
+        return cls(rank_schedule, sizes, capacity_bytes)
+
+    @classmethod
+    def num_passing(cls, num_under_way: int) -> int:
+        """Return 0: a pinned sample takes the place of no other."""
+        return 0
 
     @property
     def resident(self) -> Flags:

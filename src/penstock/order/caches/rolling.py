@@ -35,6 +35,8 @@ class RollingCache(Cache):
     has a window, whole runs are kept, and hits are constant over many batches instead of in each.
     """
 
+    keeps_samples = True
+
     def __init__(
         self,
         rank_schedule: RankSchedule,
@@ -53,6 +55,11 @@ class RollingCache(Cache):
         self._coming: _Coming | None = None
         self._resident = np.zeros(len(sizes), bool)
         self._carried: Flags | None = None
+
+    @classmethod
+    def create(cls, rank_schedule: RankSchedule, sizes: npt.NDArray[np.integer], capacity_bytes: int) -> RollingCache:
+        """Open the cache with an empty memory."""
+        return cls(rank_schedule, sizes, capacity_bytes)
 
     @property
     def kept_share(self) -> float:

@@ -9,7 +9,9 @@ import numpy.typing as npt
 
 from penstock.order.caches.contract import Cache, EpochCachePlan, Flags
 from penstock.order.caches.quota import ONE, Slots
+from penstock.order.caches.uncached import NoCache
 from penstock.order.permutation import Indices
+from penstock.order.rank_schedule import RankSchedule
 
 
 @dataclass(frozen=True)
@@ -45,11 +47,15 @@ class WindowedCache(Cache):
     """A cache whose misses are read run by run, when the first sample of a run is due."""
 
     def __init__(self, cache: Cache, run_of_sample: Indices, sizes: npt.NDArray[np.integer]) -> None:
-        self.buffered = cache.buffered
         self._cache = cache
         self._run_of_sample = run_of_sample
         self._sizes = np.asarray(sizes, np.int64)
         self._completes = False
+
+    @classmethod
+    def create(cls, rank_schedule: RankSchedule, sizes: npt.NDArray[np.integer], capacity_bytes: int) -> WindowedCache:
+        """Open a window's reads without a cache inside."""
+        return cls(NoCache(rank_schedule), rank_schedule.order.run_of_sample(len(sizes)), sizes)
 
     @property
     def resident(self) -> Flags | None:

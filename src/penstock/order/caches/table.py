@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import numpy.typing as npt
 
 from penstock.errors import ArgumentError
 from penstock.order.caches.contract import Cache
+from penstock.order.caches.liquid import NAME as LIQUID
 from penstock.order.caches.liquid import LiquidCache
 from penstock.order.caches.pinned import PinnedCache
 from penstock.order.caches.rolling import RollingCache
@@ -14,7 +17,15 @@ from penstock.order.caches.runs import WindowedCache
 from penstock.order.caches.uncached import NoCache, SystemCache
 from penstock.order.rank_schedule import RankSchedule
 
-CACHES = ("rolling", "pinned", "liquid", "system", "none")
+CACHES: Mapping[str, type[Cache]] = {
+    "rolling": RollingCache,
+    "pinned": PinnedCache,
+    LIQUID: LiquidCache,
+    "system": SystemCache,
+    "none": NoCache,
+}
+OWN_CACHES = tuple(name for name, policy in CACHES.items() if policy.keeps_samples)
+"""Names of the caches that hold samples in the loader's own memory."""
 
 
 def open_cache(
@@ -42,25 +53,17 @@ def open_cache(
         )
     if capacity_bytes < 0:
         raise ArgumentError(f"a capacity of {capacity_bytes} bytes", fix="give 0 or more", code=100)
-    cache = _open(name, rank_schedule, sizes, capacity_bytes)
-    if rank_schedule.order.reads_runs and name != "liquid":
-        return WindowedCache(
-            cache, rank_schedule.order.run_of_sample(len(sizes)), sizes if read_sizes is None else read_sizes
-        )
+    cache = policy_of(name).create(rank_schedule, sizes, capacity_bytes)
+    if rank_schedule.order.reads_runs and not cache.owns_order:
+        runs = rank_schedule.order.run_of_sample(len(sizes))
+        return WindowedCache(cache, runs, sizes if read_sizes is None else read_sizes)
     return cache
 
 
-def _open(name: str, rank_schedule: RankSchedule, sizes: npt.NDArray[np.integer], capacity_bytes: int) -> Cache:
-    if name == "rolling":
-        return RollingCache(rank_schedule, sizes, capacity_bytes)
-    if name == "pinned":
-        return PinnedCache(rank_schedule, sizes, capacity_bytes)
-    if name == "liquid":
-        return LiquidCache(rank_schedule, sizes, capacity_bytes)
-    if name == "system":
-        return SystemCache(rank_schedule)
-    if name == "none":
-        return NoCache(rank_schedule)
-    raise ArgumentError(
-        f"there is no cache '{name}'", where="cache", fix=f"choose one of {', '.join(CACHES)}", code=100
-    )
+def policy_of(name: str) -> type[Cache]:
+    """Return the class of a cache by its name; refuse a name that is none."""
+    if name not in CACHES:
+        raise ArgumentError(
+            f"there is no cache '{name}'", where="cache", fix=f"choose one of {', '.join(CACHES)}", code=100
+        )
+    return CACHES[name]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from penstock.order.caches.contract import Cache, EpochCachePlan
 from penstock.order.rank_schedule import RankSchedule
@@ -13,6 +14,11 @@ class NoCache(Cache):
 
     def __init__(self, rank_schedule: RankSchedule) -> None:
         self._rank_schedule = rank_schedule
+
+    @classmethod
+    def create(cls, rank_schedule: RankSchedule, sizes: npt.NDArray[np.integer], capacity_bytes: int) -> NoCache:
+        """Open the cache with an empty memory."""
+        return cls(rank_schedule)
 
     def epoch(self, epoch: int, start: int = 0) -> EpochCachePlan:
         """Reads everything."""
