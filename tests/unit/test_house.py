@@ -36,10 +36,6 @@ LOADERS = {"penstock.load.loader", "penstock.torch.loader", "penstock.jax.loader
 # Triton passes every pointer, stride and compile-time constant of a kernel as an argument of its own.
 TRITON = "penstock.kernels.device."
 
-NOT_YET_SHORT = {
-    f"penstock.cli.{verb}_command" for verb in ("auto", "bench_loader", "build", "export", "plan", "profile", "synth")
-}
-
 MOST_CLASS_LINES = 250
 NOT_YET_SMALL = {"penstock.load.loader.Loader", "penstock.index.sample_index.SampleIndex"}
 
@@ -71,7 +67,7 @@ def test_file_names_stand_for_one_thing() -> None:
 
 @pytest.mark.parametrize("module", sorted(modules()))
 def test_signatures_have_at_most_eight_parameters(module: str) -> None:
-    if module.startswith(TRITON) or module in NOT_YET_SHORT:
+    if module.startswith(TRITON):
         return
     long = {
         node.name: count

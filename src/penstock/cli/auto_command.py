@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -33,6 +34,31 @@ YesOption = Annotated[bool, typer.Option("--yes", help="Build without asking, ho
 DryOption = Annotated[bool, typer.Option("--dry-run", help="Stop after the plan.")]
 
 
+@dataclass(frozen=True, slots=True)
+class WorkOptions:
+    """The options that say what to measure, and as if on which machine."""
+
+    transform: TransformOption = "train224"
+    sample: SampleOption = 100
+    formats: FormatsOption = ""
+    compute_rate: ComputeOption = None
+    batch_size: BatchOption = 64
+    memory: MemoryOption = ""
+    emulate: EmulateOption = ""
+
+    def auto_options(self) -> AutoOptions:
+        """Return the options of `decide`."""
+        return AutoOptions(
+            transform=self.transform,
+            batch_size=self.batch_size,
+            sample=self.sample,
+            compute_rate=self.compute_rate,
+            limits=parse_limits(self.emulate),
+            formats=self.formats,
+            cache_bytes=parse_bytes(self.memory, name="--memory") if self.memory else None,
+        )
+
+
 def register(app: typer.Typer) -> None:
     """Add the command."""
     add_command(
@@ -50,13 +76,7 @@ def register(app: typer.Typer) -> None:
 def auto(
     source: SourcePath,
     out_folder: OutPath,
-    transform: TransformOption = "train224",
-    sample: SampleOption = 100,
-    formats: FormatsOption = "",
-    compute_rate: ComputeOption = None,
-    batch_size: BatchOption = 64,
-    memory: MemoryOption = "",
-    emulate: EmulateOption = "",
+    wanted: WorkOptions,
     yes: YesOption = False,
     dry_run: DryOption = False,
     json: JsonOption = False,
@@ -66,15 +86,7 @@ def auto(
     Builds nothing if the plan gains less than a tenth. Asks before it takes more than ten minutes or 20 GB.
     """
     out = Output(json=json)
-    options = AutoOptions(
-        transform=transform,
-        batch_size=batch_size,
-        sample=sample,
-        compute_rate=compute_rate,
-        limits=parse_limits(emulate),
-        formats=formats,
-        cache_bytes=parse_bytes(memory, name="--memory") if memory else None,
-    )
+    options = wanted.auto_options()
     with out.progress() as on_progress:
         decision = decide(source, out_folder, options, on_progress=on_progress)
     _tell(out, decision)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -64,6 +65,24 @@ EmulateOption = Annotated[
 ]
 
 
+@dataclass(frozen=True, slots=True)
+class LoadOptions:
+    """The options that say what a loader does."""
+
+    transform: TransformOption = "train224"
+    batch_size: BatchSizeOption = 256
+    threads: ThreadsOption = 0
+    memory: MemoryOption = None
+    cache: CacheOption = None
+    cached: CachedOption = "encoded"
+    decode: DecodeOption = "exact"
+    epochs: EpochsOption = 3
+    max_seconds: SecondsOption = None
+    window: WindowOption = None
+    cache_bytes: CacheBytesOption = 0
+    on_error: ErrorOption = "raise"
+
+
 def register(group: typer.Typer) -> None:
     """Add the command to `penstock bench`."""
     add_command(
@@ -80,18 +99,7 @@ def register(group: typer.Typer) -> None:
 
 def loader(
     path: Place,
-    transform: TransformOption = "train224",
-    batch_size: BatchSizeOption = 256,
-    threads: ThreadsOption = 0,
-    memory: MemoryOption = None,
-    cache: CacheOption = None,
-    cached: CachedOption = "encoded",
-    decode: DecodeOption = "exact",
-    epochs: EpochsOption = 3,
-    max_seconds: SecondsOption = None,
-    window: WindowOption = None,
-    cache_bytes: CacheBytesOption = 0,
-    on_error: ErrorOption = "raise",
+    wanted: LoadOptions,
     emulate: EmulateOption = "",
     json: JsonOption = False,
 ) -> None:
@@ -101,20 +109,7 @@ def loader(
     command, which does nothing with a batch, so it waits as much as there is to wait.
     """
     out = Output(json=json)
-    options = LoaderBenchOptions(
-        transform,
-        batch_size,
-        threads,
-        memory,
-        cache,
-        decode,
-        epochs,
-        max_seconds,
-        window,
-        cache_bytes,
-        cached,
-        on_error,
-    )
+    options = LoaderBenchOptions(**asdict(wanted))
     if emulate:
         with out.progress() as on_progress:
             emulated = bench_under(path, options, parse_limits(emulate), on_progress=on_progress)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -54,6 +55,71 @@ SyncOption = Annotated[bool, typer.Option("--sync/--no-sync", help="Wait until t
 DryOption = Annotated[bool, typer.Option("--dry-run", help="Say what it would take, and stop.")]
 
 
+@dataclass(frozen=True, slots=True)
+class FormatChoice:
+    """The options that choose formats."""
+
+    mix: MixOption = ""
+    format: FormatOption = ""
+    plan: PlanOption = None
+    field: FieldOption = None
+
+    def rules(self) -> str | Rules:
+        """Return the mix or the plan's rules; ArgumentError unless exactly one of the options is given."""
+        options = (("--mix", self.mix), ("--format", self.format), ("--plan", self.plan))
+        given = [name for name, value in options if value]
+        if len(given) != 1:
+            what = f"{' and '.join(given)} exclude one another" if given else "no format was chosen"
+            raise ArgumentError(what, where="penstock build", fix="give one of --mix, --format, --plan", code=100)
+        if self.plan is not None:
+            return load_plan(self.plan)
+        return self.mix or f"{self.format}=1"
+
+
+@dataclass(frozen=True, slots=True)
+class ContentOptions:
+    """The options that decide what the dataset holds."""
+
+    seed: SeedOption = 0
+    runs: RunsOption = 1
+    shard_size: ShardOption = "256MiB"
+    check: CheckOption = True
+    on_error: ErrorOption = "fail"
+    keep_source: KeepOption = False
+    max_side: MaxSideOption = 0
+    short_side: ShortSideOption = 0
+    max_pixels: MaxPixelsOption = DEFAULTS.max_pixels
+    kind: KindOption = ""
+    allow_outside: OutsideOption = False
+
+    def build_options(self, fields: list[str]) -> BuildOptions:
+        """Return the options of `prepare`; `fields` are the values of --field."""
+        return BuildOptions(
+            seed=self.seed,
+            runs=self.runs,
+            shard_bytes=parse_bytes(self.shard_size, name="--shard-size"),
+            check=self.check,
+            skip_errors=_skips(self.on_error),
+            keep_source=self.keep_source,
+            max_side=self.max_side,
+            short_side=self.short_side,
+            max_pixels=self.max_pixels,
+            formats=_field_formats(fields),
+            source_kind=self.kind,
+            allow_outside=self.allow_outside,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """The options that decide how the build runs."""
+
+    threads: ThreadsOption = 0
+    force: ForceOption = False
+    sync: SyncOption = True
+    dry_run: DryOption = False
+
+
 def register(app: typer.Typer) -> None:
     """Add the command."""
     add_command(
@@ -72,25 +138,9 @@ def register(app: typer.Typer) -> None:
 def build(
     source: Source,
     out_folder: Out,
-    mix: MixOption = "",
-    format: FormatOption = "",
-    plan: PlanOption = None,
-    field: FieldOption = None,
-    seed: SeedOption = 0,
-    runs: RunsOption = 1,
-    shard_size: ShardOption = "256MiB",
-    check: CheckOption = True,
-    on_error: ErrorOption = "fail",
-    keep_source: KeepOption = False,
-    max_side: MaxSideOption = 0,
-    short_side: ShortSideOption = 0,
-    max_pixels: MaxPixelsOption = DEFAULTS.max_pixels,
-    kind: KindOption = "",
-    allow_outside: OutsideOption = False,
-    threads: ThreadsOption = 0,
-    force: ForceOption = False,
-    sync: SyncOption = True,
-    dry_run: DryOption = False,
+    choice: FormatChoice,
+    content: ContentOptions,
+    running: RunOptions,
     json: JsonOption = False,
 ) -> None:
     """Write images as a dataset in one format or several.
@@ -100,30 +150,17 @@ def build(
     """
     out = Output(json=json)
     check_exists(source)  # said before what is missing among the options
-    options = BuildOptions(
-        seed=seed,
-        runs=runs,
-        shard_bytes=parse_bytes(shard_size, name="--shard-size"),
-        check=check,
-        skip_errors=_skips(on_error),
-        keep_source=keep_source,
-        max_side=max_side,
-        short_side=short_side,
-        max_pixels=max_pixels,
-        formats=_field_formats(field or []),
-        source_kind=kind,
-        allow_outside=allow_outside,
-    )
-    preparation = prepare(source, out_folder, mix=_mix(mix, format, plan), options=options, threads=threads)
+    options = content.build_options(choice.field or [])
+    preparation = prepare(source, out_folder, mix=choice.rules(), options=options, threads=running.threads)
     _tell_estimate(out, preparation.estimate, preparation.recipe.index.left_out)
-    if max_side or short_side:
+    if content.max_side or content.short_side:
         out.message("larger images are shrunk: their pixels change, and boxes in pixels keep their old numbers")
-    if dry_run:
+    if running.dry_run:
         out.result({"estimate": _estimate_fields(preparation.estimate)})
         return
     begin = time.perf_counter()
     with out.progress() as on_progress, _naming_skip(options):
-        built = preparation.run(force=force, durable=sync, on_progress=on_progress)
+        built = preparation.run(force=running.force, durable=running.sync, on_progress=on_progress)
     _tell(out, built, preparation.estimate, time.perf_counter() - begin)
 
 
@@ -137,16 +174,6 @@ def _naming_skip(options: BuildOptions) -> Iterator[None]:
             raise
         fix = f"{error.fix}, or leave such images out: --on-error skip --force"
         raise CodecError(error.what, where=error.where, fix=fix, code=error.code) from error
-
-
-def _mix(mix: str, format: str, plan: Path | None) -> str | Rules:
-    given = [name for name, value in (("--mix", mix), ("--format", format), ("--plan", plan)) if value]
-    if len(given) != 1:
-        what = f"{' and '.join(given)} exclude one another" if given else "no format was chosen"
-        raise ArgumentError(what, where="penstock build", fix="give one of --mix, --format, --plan", code=100)
-    if plan is not None:
-        return load_plan(plan)
-    return mix or f"{format}=1"
 
 
 def _skips(on_error: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -32,6 +33,16 @@ ShardOption = Annotated[int, typer.Option("--shard-samples", min=1, metavar="N",
 ThreadsOption = Annotated[int, typer.Option("--threads", min=0, metavar="N", help="0: all usable cores.")]
 
 
+@dataclass(frozen=True, slots=True)
+class LayoutOptions:
+    """The options that say what to write."""
+
+    layout: LayoutOption = DEFAULTS.layout
+    image_format: ImageFormatOption = DEFAULTS.image_format
+    split: SplitOption = None
+    shard_samples: ShardOption = DEFAULTS.shard_samples
+
+
 def register(app: typer.Typer) -> None:
     """Add the command."""
     add_command(
@@ -49,10 +60,7 @@ def register(app: typer.Typer) -> None:
 def export_dataset(
     dataset: DatasetPath,
     out_folder: OutPath,
-    layout: LayoutOption = DEFAULTS.layout,
-    image_format: ImageFormatOption = DEFAULTS.image_format,
-    split: SplitOption = None,
-    shard_samples: ShardOption = DEFAULTS.shard_samples,
+    wanted: LayoutOptions,
     threads: ThreadsOption = 0,
     max_pixels: MaxPixelsOption = DEFAULTS.max_pixels,
     json: JsonOption = False,
@@ -64,7 +72,7 @@ def export_dataset(
     members), so that `penstock build OUT …` gives the same samples again. OUT appears when it is whole.
     """
     out = Output(json=json)
-    options = ExportOptions(layout, image_format, split, shard_samples, max_pixels)
+    options = ExportOptions(wanted.layout, wanted.image_format, wanted.split, wanted.shard_samples, max_pixels)
     begin = time.perf_counter()
     with out.progress() as on_progress:
         done = export(dataset, out_folder, options=options, threads=threads, on_progress=on_progress)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json as json_text
 import math
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -30,6 +31,32 @@ MethodOption = Annotated[str, typer.Option("--method", help="lp (any formats) or
 SeedOption = Annotated[int, typer.Option("--seed", min=0, help="Of the choice between images that are alike.")]
 
 
+@dataclass(frozen=True, slots=True)
+class GoalOptions:
+    """The options that say what the user wants and has."""
+
+    lossless: LosslessOption = False
+    min_ms_ssim: QualityOption = None
+    storage_limit: StorageOption = ""
+    memory: MemoryOption = ""
+    compute_rate: ComputeOption = None
+    cores: CoresOption = None
+    disk: DiskOption = ""
+
+    def goals(self) -> Goals:
+        """Return the goals of a plan."""
+        if self.lossless and self.min_ms_ssim is not None:
+            raise typer.BadParameter("--lossless and --min-ms-ssim exclude each other")
+        return Goals(
+            min_ms_ssim=self.min_ms_ssim,
+            storage_bytes=parse_bytes(self.storage_limit, name="--storage-limit") if self.storage_limit else None,
+            memory_bytes=parse_bytes(self.memory, name="--memory") if self.memory else None,
+            compute_rate=self.compute_rate,
+            cores=self.cores,
+            disk_bytes_per_second=parse_rate(self.disk, name="--disk") if self.disk else None,
+        )
+
+
 def register(app: typer.Typer) -> None:
     """Add the command."""
     add_command(
@@ -45,15 +72,10 @@ def register(app: typer.Typer) -> None:
 
 
 def plan(
+    *,
     profile: ProfilePath,
     out: OutOption = Path("plan.json"),
-    lossless: LosslessOption = False,
-    min_ms_ssim: QualityOption = None,
-    storage_limit: StorageOption = "",
-    memory: MemoryOption = "",
-    compute_rate: ComputeOption = None,
-    cores: CoresOption = None,
-    disk: DiskOption = "",
+    wanted: GoalOptions,
     method: MethodOption = "lp",
     seed: SeedOption = 0,
     json: JsonOption = False,
@@ -63,16 +85,7 @@ def plan(
     Every rate of the profile can be overridden to ask what another machine would do.
     """
     output = Output(json=json)
-    if lossless and min_ms_ssim is not None:
-        raise typer.BadParameter("--lossless and --min-ms-ssim exclude each other")
-    goals = Goals(
-        min_ms_ssim=min_ms_ssim,
-        storage_bytes=parse_bytes(storage_limit, name="--storage-limit") if storage_limit else None,
-        memory_bytes=parse_bytes(memory, name="--memory") if memory else None,
-        compute_rate=compute_rate,
-        cores=cores,
-        disk_bytes_per_second=parse_rate(disk, name="--disk") if disk else None,
-    )
+    goals = wanted.goals()
     found = make_plan(read_profile(read_input(profile), str(profile)), goals, method=method, seed=seed)
     written = write_plan(found)
     write_file(out, written)

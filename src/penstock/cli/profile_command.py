@@ -6,6 +6,7 @@ import importlib
 import json as json_text
 import os
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -32,6 +33,33 @@ StepOption = Annotated[str, typer.Option("--step", help="module:function that ta
 RanksOption = Annotated[int, typer.Option("--ranks", min=1, help="Processes that share this machine.")]
 
 
+@dataclass(frozen=True, slots=True)
+class MeasureOptions:
+    """The options that say what to measure."""
+
+    on: OnOption = None
+    sample: SampleOption = 200
+    formats: FormatsOption = ""
+    lossy: LossyOption = False
+    transform: TransformOption = "none"
+    compute_rate: ComputeOption = None
+    step: StepOption = ""
+    ranks: RanksOption = 1
+
+    def profile_options(self) -> ProfileOptions:
+        """Return the options of `measure`."""
+        return ProfileOptions(
+            on=self.on,
+            sample=self.sample,
+            formats=self.formats,
+            lossy=self.lossy,
+            transform=self.transform,
+            compute_rate=self.compute_rate,
+            step=_load_step(self.step) if self.step else None,
+            ranks=self.ranks,
+        )
+
+
 def register(app: typer.Typer) -> None:
     """Add the command."""
     add_command(
@@ -47,16 +75,10 @@ def register(app: typer.Typer) -> None:
 
 
 def profile(
+    *,
     source: SourcePath,
     out: OutOption = Path("profile.json"),
-    on: OnOption = None,
-    sample: SampleOption = 200,
-    formats: FormatsOption = "",
-    lossy: LossyOption = False,
-    transform: TransformOption = "none",
-    compute_rate: ComputeOption = None,
-    step: StepOption = "",
-    ranks: RanksOption = 1,
+    wanted: MeasureOptions,
     json: JsonOption = False,
 ) -> None:
     """Measure this machine and a dataset: disk, cores, and what images cost in each format.
@@ -64,16 +86,7 @@ def profile(
     Takes a minute or two. The source is only read; a probe file on the disk is removed again.
     """
     output = Output(json=json)
-    options = ProfileOptions(
-        on=on,
-        sample=sample,
-        formats=formats,
-        lossy=lossy,
-        transform=transform,
-        compute_rate=compute_rate,
-        step=_load_step(step) if step else None,
-        ranks=ranks,
-    )
+    options = wanted.profile_options()
     with output.progress() as on_progress:
         found = measure(source, options, on_progress=on_progress)
     written = write_profile(found)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -42,6 +43,25 @@ ThreadsOption = Annotated[int, typer.Option("--threads", min=0, metavar="N", hel
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace what synth wrote to OUT before.")]
 
 
+@dataclass(frozen=True, slots=True)
+class SceneOptions:
+    """The options that say what the images show."""
+
+    images: ImagesOption = 1000
+    size: SizeOption = f"{DEFAULTS.width}x{DEFAULTS.height}"
+    classes: ClassesOption = DEFAULTS.classes
+    format: FormatOption = "png"
+    seed: SeedOption = DEFAULTS.seed
+    variant: VariantOption = DEFAULTS.variant
+    bits: BitsOption = DEFAULTS.bits
+    masks: MasksOption = False
+
+    def scenes(self) -> Scenes:
+        """Return the scenes to draw."""
+        width, height = _size_of(self.size)
+        return Scenes(width, height, self.classes, self.seed, self.variant, self.bits)
+
+
 def register(app: typer.Typer) -> None:
     """Add the command."""
     add_command(
@@ -59,14 +79,7 @@ def register(app: typer.Typer) -> None:
 
 def synth(
     out_folder: Folder,
-    images: ImagesOption = 1000,
-    size: SizeOption = f"{DEFAULTS.width}x{DEFAULTS.height}",
-    classes: ClassesOption = DEFAULTS.classes,
-    format: FormatOption = "png",
-    seed: SeedOption = DEFAULTS.seed,
-    variant: VariantOption = DEFAULTS.variant,
-    bits: BitsOption = DEFAULTS.bits,
-    masks: MasksOption = False,
+    wanted: SceneOptions,
     threads: ThreadsOption = 0,
     force: ForceOption = False,
     json: JsonOption = False,
@@ -77,21 +90,20 @@ def synth(
     OUT/class000/000000.png and so on, one folder a class.
     """
     out = Output(json=json)
-    width, height = _size_of(size)
-    scenes = Scenes(width, height, classes, seed, variant, bits)
+    scenes = wanted.scenes()
     begin = time.perf_counter()
     with out.progress() as on_progress:
         done = write(
             out_folder,
-            images=images,
+            images=wanted.images,
             scenes=scenes,
-            format=format,
-            masks=masks,
+            format=wanted.format,
+            masks=wanted.masks,
             threads=threads,
             force=force,
             on_progress=on_progress,
         )
-    _tell(out, done, scenes, masks=masks, seconds=time.perf_counter() - begin)
+    _tell(out, done, scenes, masks=wanted.masks, seconds=time.perf_counter() - begin)
 
 
 def _size_of(text: str) -> tuple[int, int]:

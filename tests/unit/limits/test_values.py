@@ -28,7 +28,7 @@ def test_no_text_means_no_limits() -> None:
         ("memory=lots", "8GiB"),
         ("cores=two", "whole number"),
         ("reads=many", "per second"),
-        ("cores=0", "nothing can run"),
+        ("cores=0", "too little to run"),
     ],
 )
 def test_a_wrong_limit_is_refused_by_name(text: str, what: str) -> None:
