@@ -1,7 +1,7 @@
 """Write what `tests/golden/earlier/` holds: a dataset, a folder, states of loaders, and what comes after them.
 
-Run by hand with the version whose files should stay readable, `python -m tests.golden.earlier OUT`; it uses public names
-only, so that it runs with any version. The files in the repository were written by 0.1.0 at commit 05b0984.
+Run by hand with the version whose files should stay readable, `python -m tests.golden.earlier OUT`; it uses public
+names only, so that it runs with any version. The files in the repository were written by 0.1.0 at commit 05b0984.
 """
 
 from __future__ import annotations

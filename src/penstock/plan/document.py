@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 
 from penstock.documents import Json, write_document
 from penstock.order import Window
+from penstock.plan.cache_run import CacheForecast
 from penstock.plan.fidelity_advice import FidelityAdvice
 from penstock.plan.rule import CostRule
 from penstock.rates import Rates
@@ -77,6 +78,8 @@ class Plan:
     smallest_cache_bytes: int
     """DS-Analyzer's: with this much memory the disk is not what limits. 0 if it already does not."""
     cached_share: float
+    forecast: CacheForecast
+    """What the loader's cache finds and an epoch reads, by running that cache."""
     cache: str
     threads: int
     window: Window | None
@@ -131,7 +134,7 @@ def plan_members(plan: Plan) -> dict[str, Json]:
         "cached_share": dict.fromkeys(plan.mix, plan.cached_share),
         "threads": plan.threads,
         "access": "random" if plan.window is None else "runs",
-        "predicted": plan.chosen.as_dict(),
+        "predicted": {**plan.chosen.as_dict(), **plan.forecast.as_dict()},
         "rows": [row.as_dict() for row in plan.rows],
         "what_if": [dict(asdict(item)) for item in plan.what_if],
         "smallest_cache_bytes": plan.smallest_cache_bytes,

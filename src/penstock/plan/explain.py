@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 
 from penstock.codecs import Promise, find, parse_format
+from penstock.plan.cache_run import CacheForecast
 from penstock.plan.document import Row, Rows, WhatIf
 from penstock.plan.mix_problem import Problem
 from penstock.units import bytes_text
@@ -40,6 +41,14 @@ def explain(problem: Problem, rows: Rows, what_if: tuple[WhatIf, ...], smallest_
         said += _costs(problem, chosen)
     said += _next_limit(chosen, what_if, smallest_cache_bytes)
     return said
+
+
+def say_cache(forecast: CacheForecast, num_samples: int) -> list[str]:
+    """Say what the cache finds and what an epoch reads, if there is a cache."""
+    if forecast.cache == "none":
+        return []
+    found = f"finds {forecast.hit_ratio:.0%} of the {num_samples:,} samples in memory"
+    return [f"An epoch {found} and reads {bytes_text(forecast.bytes_per_epoch)} (cache={forecast.cache!r})."]
 
 
 def _why(rows: Rows) -> list[str]:

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from penstock.documents import Json
+from penstock.plan.cache_run import cached_rates
 from penstock.plan.mix_problem import Goals, Problem
-from penstock.plan.mix_rates import rates_of
 from penstock.profile import FormatCosts, Profile, choose_fidelity
 from penstock.profile.fidelity_costs import DEFAULT_THRESHOLD
 from penstock.rates import Rates
@@ -103,7 +103,7 @@ def _rates(profile: Profile, problem: Problem, costs: FormatCosts) -> Rates:
         page_bytes=problem.page_bytes // BLOCK_RECORDS,
         seconds_per_read=problem.seconds_per_read / BLOCK_RECORDS,
     )
-    return rates_of(everything, np.ones_like(size))
+    return cached_rates(everything, np.ones_like(size))
 
 
 def _judged(own: FidelityRow, packed: Rates, chosen: Rates, fidelities: Mapping[int, FormatCosts]) -> tuple[bool, str]:

@@ -12,8 +12,9 @@ import numpy as np
 from penstock.errors import ArgumentError
 from penstock.order import Window
 from penstock.plan.access import choose_access, in_runs, say_access
+from penstock.plan.cache_run import cached_rates, run_cache
 from penstock.plan.document import Plan, Row, Rows, WhatIf
-from penstock.plan.explain import explain
+from penstock.plan.explain import explain, say_cache
 from penstock.plan.fidelity_advice import advise
 from penstock.plan.liquid_search import closed_form, search_pair
 from penstock.plan.mix_problem import Goals, Problem, make_problem
@@ -43,9 +44,11 @@ def make_plan(profile: Profile, goals: Goals, *, method: str = "lp", seed: int =
     if window is not None:
         problem = in_runs(problem, window)
         rule = _chosen_rule(profile, problem, method, seed)
-    rows = _rows(profile, problem, _expected(rule, profile, problem), random.seconds_per_read)
-    what_if = _what_if(profile, goals, problem, rows.chosen.rates.end_to_end)
-    smallest = _smallest_cache(problem, rows.chosen.rates)
+    assignment = _expected(rule, profile, problem)
+    rows = _rows(profile, problem, assignment, random.seconds_per_read)
+    what_if = _what_if(profile, goals, problem, rates_of(problem, assignment).end_to_end)
+    forecast = run_cache(problem, assignment)
+    smallest = _smallest_cache(problem, assignment, rows.chosen.rates)
     fidelity = advise(profile, problem, goals, rows.packed.rates, rows.chosen.rates)
     return Plan(
         rule=rule,
@@ -55,12 +58,14 @@ def make_plan(profile: Profile, goals: Goals, *, method: str = "lp", seed: int =
         what_if=what_if,
         smallest_cache_bytes=smallest,
         cached_share=rows.chosen.rates.cached_share,
+        forecast=forecast,
         cache="none" if problem.memory_bytes == 0 else "rolling",
         threads=max(1, round(goals.cores if goals.cores is not None else profile.cores)),
         window=window,
         explanation=(
             *explain(problem, rows, what_if, smallest),
-            *say_access(window, rates_of(random, one_by_one), rows.chosen.rates),
+            *say_cache(forecast, problem.num_samples),
+            *say_access(window, cached_rates(random, one_by_one), rows.chosen.rates),
             *([fidelity.reason] if fidelity is not None else []),
         ),
         liquid=_liquid_beside(problem),
@@ -76,7 +81,7 @@ def predict(rule: CostRule, profile: Profile, goals: Goals, *, window: Window | 
     problem = make_problem(profile, goals)
     if window is not None:
         problem = in_runs(problem, window)
-    return rates_of(problem, _expected(rule, profile, problem))
+    return cached_rates(problem, _expected(rule, profile, problem))
 
 
 def _chosen_rule(profile: Profile, problem: Problem, method: str, seed: int) -> CostRule:
@@ -165,7 +170,8 @@ def _rows(profile: Profile, problem: Problem, assignment: Floats, seconds_per_fi
     affordable = [cells for cells in singles if _total_bytes(problem, cells) <= problem.storage_bytes] or [source]
     best = max(affordable, key=lambda cells: rates_of(problem, cells).end_to_end)
     files = replace(problem, seconds_per_read=seconds_per_file + profile.disk.file_seconds.median)
-    folder = Row("folder as it is", _mix(problem, source), rates_of(files, source), profile.dataset.source_bytes, 0.0)
+    folder_rates = cached_rates(files, source)
+    folder = Row("folder as it is", _mix(problem, source), folder_rates, profile.dataset.source_bytes, 0.0)
     return Rows(
         folder=folder,
         packed=_row(profile, problem, "packed, same bytes", source),
@@ -181,7 +187,7 @@ def _row(profile: Profile, problem: Problem, name: str, assignment: Floats) -> R
     total = _total_bytes(problem, assignment)
     moved = profile.dataset.source_bytes + total
     build_seconds = slowest_seconds(problem.capacity.decode_seconds(cpu_seconds), moved / problem.disk_bytes_per_second)
-    return Row(name, _mix(problem, assignment), rates_of(problem, assignment), round(total), build_seconds)
+    return Row(name, _mix(problem, assignment), cached_rates(problem, assignment), round(total), build_seconds)
 
 
 def _total_bytes(problem: Problem, assignment: Floats) -> float:
@@ -214,13 +220,15 @@ def _what_if(profile: Profile, goals: Goals, problem: Problem, present: float) -
     return tuple(found)
 
 
-def _smallest_cache(problem: Problem, rates: Rates) -> int:
-    """The memory at which loading keeps up with the next slowest stage; 0 if it does without more."""
+def _smallest_cache(problem: Problem, assignment: Floats, rates: Rates) -> int:
+    """Return the memory at which loading keeps up with the next slowest stage; 0 if it does without more."""
     wanted = min(rates.decode, rates.compute)
     if not math.isfinite(wanted) or rates.load >= wanted:
         return 0
     cached_share = problem.capacity.cached_share_for(rates.bytes_per_image, wanted)
-    return math.ceil(cached_share * rates.bytes_per_image * problem.num_samples)
+    enough = math.ceil(cached_share * rates.bytes_per_image * problem.num_samples)
+    held = 1 - run_cache(replace(problem, memory_bytes=enough), assignment).read_share
+    return math.ceil(enough * cached_share / held) if held > 0 else enough  # the cache holds less than its memory
 
 
 def _pair(problem: Problem) -> tuple[int, int] | None:

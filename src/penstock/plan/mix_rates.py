@@ -9,14 +9,17 @@ from penstock.rates import Rates, share_in_memory
 from penstock.types import Floats
 
 
-def rates_of(problem: Problem, assignment: Floats) -> Rates:
+def rates_of(problem: Problem, assignment: Floats, *, cached_share: float | None = None) -> Rates:
     """Return the rates when image i is in format f with share `assignment[i, f]`; rows add up to 1.
 
-    Cached bytes cost no storage time. Each request costs its bytes and its own overhead.
+    Cached bytes cost no storage time. Each request costs its bytes and its own overhead. Without a `cached_share` it is
+    the share of the bytes that fits in memory.
     """
     size = _mean_cost(assignment, problem.bytes)
     cpu_seconds = _mean_cost(assignment, problem.cpu_seconds)
-    return problem.capacity.rates(size, cpu_seconds, share_in_memory(problem.memory_bytes_per_sample, size))
+    if cached_share is None:
+        cached_share = share_in_memory(problem.memory_bytes_per_sample, size)
+    return problem.capacity.rates(size, cpu_seconds, cached_share)
 
 
 def single_format(problem: Problem, column: int) -> Floats:

@@ -109,7 +109,7 @@ def test_more_of_the_scarce_resource_buys_more() -> None:
 def test_the_smallest_sufficient_cache_makes_the_disk_keep_up() -> None:
     profile = make_profile({"png": (1.0, 20.0)}, source="png", disk=50 * MEGABYTE)
     smallest = make_plan(profile, Goals()).smallest_cache_bytes
-    assert smallest == pytest.approx(0.5 * 10_000 * MEGABYTE, rel=1e-3)  # 50 of 100 images/s must come from memory
+    assert smallest == pytest.approx(0.5 * 10_000 * MEGABYTE, rel=1e-2)  # 50 of 100 images/s must come from memory
     at_it = make_plan(profile, Goals(memory_bytes=smallest)).rows.packed.rates
     assert at_it.load == pytest.approx(at_it.decode, rel=1e-3)
 
