@@ -37,22 +37,13 @@ LOADERS = {"penstock.load.loader", "penstock.torch.loader", "penstock.jax.loader
 TRITON = "penstock.kernels.device."
 
 MOST_CLASS_LINES = 250
-NOT_YET_SMALL = {"penstock.load.loader.Loader", "penstock.index.sample_index.SampleIndex"}
+NOT_YET_SMALL = {"penstock.index.sample_index.SampleIndex"}
 
 # Private by an underscore, public by their documentation.
 DOCUMENTED = {"_native", "_replace", "_asdict", "_fields", "_exit", "_getframe"}
 TOOLS = ("tests", "bench", "scripts", "fuzz", "examples", "spec")
 # Triton's interpreter rewrites each helper on every call; the tests of kernels would take minutes without this.
 NAMED_EXCEPTIONS = {"tests/unit/kernels/conftest.py": {"interpreter._patch_lang"}}
-# Files that still look into a loader; its plan will show what they need.
-NOT_YET_APART = (
-    "bench/memory_epochs.py",
-    "bench/python_stage.py",
-    "tests/races.py",
-    "tests/stress/test_loader.py",
-    "tests/unit/load/",
-    "tests/unit/torch/test_python_transforms.py",
-)
 
 
 def test_file_names_stand_for_one_thing() -> None:
@@ -95,8 +86,6 @@ def tool_files() -> list[str]:
 
 @pytest.mark.parametrize("place", tool_files())
 def test_tests_and_tools_use_public_names_alone(place: str) -> None:
-    if place.startswith(NOT_YET_APART):
-        return
     found = set(private_uses(ast.parse((ROOT / place).read_text(encoding="utf-8"))))
     assert found <= NAMED_EXCEPTIONS.get(place, set())
 

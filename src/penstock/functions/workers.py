@@ -65,7 +65,7 @@ class Workers:
         self.count = count
         self._functions = functions
         self._pickled = pickled
-        self._tasks: dict[int, Task] = {}
+        self.tasks: dict[int, Task] = {}
         self._number = 0
         self._plan: Plan | None = None
         self._processes: list[subprocess.Popen[bytes]] = []
@@ -77,7 +77,7 @@ class Workers:
     @property
     def num_bytes(self) -> int:
         """Bytes of memory for batches in flight, in both directions."""
-        return sum(task.num_bytes for task in self._tasks.values())
+        return sum(task.num_bytes for task in self.tasks.values())
 
     @property
     def pids(self) -> list[int]:
@@ -120,7 +120,7 @@ class Workers:
                 num_bytes += plan.num_bytes
             parts = _parts(count, self.count)
             task = Task(self._number, ids, plan, memory, {begin for begin, _ in parts}, num_bytes)
-            self._tasks[task.number] = task
+            self.tasks[task.number] = task
             for place, (begin, end) in enumerate(parts):
                 worker = (self._number + place) % self.count
                 sent = [os.dup(request)] + ([os.dup(target)] if plan is not None else [])
@@ -137,7 +137,7 @@ class Workers:
             if self.closed:
                 return None
             self.receive(POLL_MILLISECONDS)
-        self._tasks.pop(task.number, None)
+        self.tasks.pop(task.number, None)
         return self._answer(task)
 
     def receive(self, milliseconds: int) -> None:
@@ -153,12 +153,12 @@ class Workers:
 
     def drop(self, task: Task) -> None:
         """Forget a batch and discard its results."""
-        self._tasks.pop(task.number, None)
+        self.tasks.pop(task.number, None)
 
     def close(self) -> None:
         """End the processes, even if they are busy."""
         self.closed = True
-        self._tasks.clear()
+        self.tasks.clear()
         if self._end is not None:
             self._end()
 
@@ -180,7 +180,7 @@ class Workers:
         if "error" in reply:
             raise self._refusal(reply, is_start=worker not in self._ready)
         self._ready.add(worker)
-        task = self._tasks.get(number)
+        task = self.tasks.get(number)
         if task is not None and "results" in reply:
             task.results[begin] = reply["results"]
             task.seconds += reply["seconds"]

@@ -67,7 +67,7 @@ class CacheLayout:
             if not stays:
                 ids = np.flatnonzero(samples.formats == number)
                 numbers[ids] = FORM_NUMBERS[form]
-                rooms[ids] = _times(samples.pixel_sizes[ids], ASSUMED_WEIR if form == WEIR else 1.0)
+                rooms[ids] = scaled_sizes(samples.pixel_sizes[ids], ASSUMED_WEIR if form == WEIR else 1.0)
         return cls(wanted, chosen, numbers, rooms)
 
     def apply(self, table: _native.SampleTable) -> None:
@@ -190,14 +190,15 @@ def _rooms(samples: Samples, trial: Trial, form: str) -> Sizes:
     held, ids = trial.held_bytes[is_there], trial.ids[is_there]
     by_pixels = held / samples.pixel_sizes[ids]
     if form == PIXELS:
-        return _times(samples.pixel_sizes, by_pixels.max())
+        return scaled_sizes(samples.pixel_sizes, by_pixels.max())
     by_bytes = held / samples.sizes[ids]
     tells_more = by_bytes.max() / by_bytes.mean() < by_pixels.max() / by_pixels.mean()
     told, ratio = (samples.sizes, by_bytes.max()) if tells_more else (samples.pixel_sizes, by_pixels.max())
-    return _times(told, ratio * MARGIN)
+    return scaled_sizes(told, ratio * MARGIN)
 
 
-def _times(sizes: Sizes, factor: float) -> Sizes:
+def scaled_sizes(sizes: Sizes, factor: float) -> Sizes:
+    """Return the sizes times a factor, rounded up."""
     return np.asarray(np.ceil(sizes * factor), np.int64)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
-
 import numpy as np
 import numpy.typing as npt
 
@@ -48,13 +46,6 @@ class CacheSession:
     def forget(self) -> None:
         """Begin anew with the next epoch: the epoch under way was left before its end."""
         self._cache = None
-
-    def copy(self) -> CacheSession:
-        """Return a session that goes on from the same point; plan and order are shared."""
-        other = CacheSession(self._plan)
-        other._fidelity, other._held = self._fidelity, self._held
-        other._cache = deepcopy(self._cache, {id(self._plan.order): self._plan.order})
-        return other
 
     def _open(self, fidelity: int | None) -> Cache:
         """Open a cache for samples of this fidelity. What is in memory stays: raising it reads only what is missing."""

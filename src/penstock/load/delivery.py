@@ -95,7 +95,7 @@ class Delivery(Iterator[BatchDict]):
         self._progress = progress
         self.pending: deque[tuple[_native.Batch, Row]] = deque()
         self._num_failed_before = pipeline.num_failed
-        self._num_submitted = 0
+        self.num_submitted = 0
         self._num_taken = 0
         self._since = perf_counter()
         self._draws_anew = part.draws_anew
@@ -153,14 +153,14 @@ class Delivery(Iterator[BatchDict]):
         for batch, _ in list(self.pending):  # another thread may be taking one of them
             batch.cancel()
         self.pending.clear()
-        self._num_submitted = self.batches.num_batches
+        self.num_submitted = self.batches.num_batches
 
     def _submit(self) -> None:
-        while len(self.pending) < self._allowed_depth() and self._num_submitted < self.batches.num_batches:
-            ids, keeping, ahead = self._wishes(self._num_submitted)
+        while len(self.pending) < self._allowed_depth() and self.num_submitted < self.batches.num_batches:
+            ids, keeping, ahead = self._wishes(self.num_submitted)
             batch = self._pipeline.submit(ids, self._order.seed, self.epoch, keeping, ahead, self.fidelity or 0)
             self.pending.append((batch, ids))
-            self._num_submitted += 1
+            self.num_submitted += 1
 
     def _allowed_depth(self) -> int:
         """After an error that will be raised, nothing is read ahead: batches before it still come."""

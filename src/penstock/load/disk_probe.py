@@ -122,7 +122,8 @@ def _scattered(num_places: int) -> Iterator[int]:
 class SlowDiskWatch:
     """Tells once a process and disk that a window would pay, if a loader without one waits for such a disk."""
 
-    _told: ClassVar[set[int]] = set()
+    advised_disks: ClassVar[set[int]] = set()
+    """Devices that this process has given its advice for."""
 
     def __init__(self, samples: Samples, reading: dict[str, Any]) -> None:
         self._samples = samples
@@ -149,9 +150,9 @@ class SlowDiskWatch:
             f"this disk seeks: window={window.run} would read runs of {window.run} records at once"
         )
         disk = disk_of(self._samples.place)
-        if disk in self._told:
+        if disk in self.advised_disks:
             return
-        self._told.add(disk)
+        self.advised_disks.add(disk)
         LOG.warning(
             "Loader: the disk of %s seeks, and records are read one by one. `window=%d` reads runs of %d at once; it "
             "is part of the order, so write it for every rank. `penstock profile`, `plan` and `build --plan` on this "

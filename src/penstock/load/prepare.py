@@ -41,7 +41,7 @@ def prepare(index: SampleIndex, fields: Sequence[str] | None = None) -> Samples:
 
 def _of_dataset(dataset: Dataset, chosen: list[Field], fields: Sequence[str] | None) -> Samples:
     locations = [dataset.locations(field.name) for field in chosen]
-    codecs = list(dict.fromkeys(_codec_of(text) for found in locations for text in found.formats))
+    codecs = list(dict.fromkeys(codec_of(text) for found in locations for text in found.formats))
     blocks = find_blocks(locations, dataset.place)
     names = dataset.files
     table = _native.SampleTable(names.root, names.text, names.ends, len(locations[0]), [name for name, _ in codecs])
@@ -111,7 +111,7 @@ def _add_field(table: _native.SampleTable, field: Field, found: StoredColumns, c
             fix=f"leave {field.name!r} out of `fields`, or build without these samples",
             code=240,
         )
-    numbers = np.array([codecs.index(_codec_of(text)) for text in found.formats], np.uint8)
+    numbers = np.array([codecs.index(codec_of(text)) for text in found.formats], np.uint8)
     table.add_field(
         field.role != "image",
         found.file.astype(np.uint32),
@@ -122,7 +122,8 @@ def _add_field(table: _native.SampleTable, field: Field, found: StoredColumns, c
     )
 
 
-def _codec_of(format: str) -> Codec:
+def codec_of(format: str) -> Codec:
+    """Return the codec of a format and the scans of its pieces; refuse formats that only Python decodes."""
     name = parse_format(format).codec
     if name not in _native.codec_names():
         raise ArgumentError(
@@ -156,5 +157,5 @@ def _working_bytes(found: StoredColumns) -> int:
         width = int(found.width[chosen].max())
         height = -(-int(found.width[largest]) * int(found.height[largest]) // width)
         shape = (height, width, int(found.channels[largest]), int(found.bits[largest]))
-        most = max(most, _native.working_bytes(_codec_of(format)[0], *shape))
+        most = max(most, _native.working_bytes(codec_of(format)[0], *shape))
     return most

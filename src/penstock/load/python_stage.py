@@ -68,7 +68,7 @@ class PythonStage:
 
     def __init__(self, functions: SampleFunctions, place: Place, log: FailureLog) -> None:
         self.functions = functions
-        self._workers = place.workers
+        self.workers = place.workers
         self._reason = place.reason
         self.log = log
         self._is_said = False
@@ -77,12 +77,12 @@ class PythonStage:
     @property
     def num_workers(self) -> int:
         """Worker processes; 0 if functions run in this one."""
-        return self._workers.count if self._workers is not None else 0
+        return self.workers.count if self.workers is not None else 0
 
     @property
     def pids(self) -> list[int]:
         """Of the worker processes that run."""
-        return self._workers.pids if self._workers is not None else []
+        return self.workers.pids if self.workers is not None else []
 
     def as_stats(self) -> dict[str, float]:
         """Under the names of the guide."""
@@ -93,23 +93,23 @@ class PythonStage:
             "images": counters.images,
             "milliseconds_per_image": 1000 * counters.busy_seconds / max(1, counters.images),
             "workers": self.num_workers,
-            "memory_bytes": self._workers.num_bytes if self._workers is not None else 0,
+            "memory_bytes": self.workers.num_bytes if self.workers is not None else 0,
         }
 
     def run(self, batches: Iterator[Counted], drawing: Drawing, delivery: Delivery | None = None) -> Iterator[Counted]:
         """The batches with their functions applied. Those ahead of the consumer are not counted as delivered."""
-        if self._workers is None:
+        if self.workers is None:
             for batch, delivered in batches:
                 answer = self._run_here(batch, drawing)
                 self._count(answer.seconds, delivery)
                 yield self._finished(batch, answer, drawing, delivery), delivered
             return
-        yield from self._run_ahead(self._workers, batches, drawing, delivery)
+        yield from self._run_ahead(self.workers, batches, drawing, delivery)
 
     def close(self) -> None:
         """End the worker processes."""
-        if self._workers is not None:
-            self._workers.close()
+        if self.workers is not None:
+            self.workers.close()
 
     def _run_ahead(
         self, workers: Workers, batches: Iterator[Counted], drawing: Drawing, delivery: Delivery | None
@@ -211,9 +211,9 @@ class PythonStage:
         raise failed[0].error
 
     def _applied(self, batch: BatchDict, drawing: Drawing) -> Answer:
-        if self._workers is None:
+        if self.workers is None:
             return self._run_here(batch, drawing)
-        answer = self._wait(self._workers, self._submit(self._workers, batch, drawing, planned=False), None)
+        answer = self._wait(self.workers, self._submit(self.workers, batch, drawing, planned=False), None)
         return Answer() if answer is None else answer
 
     def _count(self, seconds: float, delivery: Delivery | None) -> None:
@@ -233,7 +233,7 @@ class PythonStage:
     def said(self) -> str:
         """What is not native, what it costs, and where it runs."""
         counters = self.counters
-        where = "inside next()" if self._workers is None else f"ahead, in {self.num_workers} worker processes"
+        where = "inside next()" if self.workers is None else f"ahead, in {self.num_workers} worker processes"
         if self.num_workers == 1:
             where = "ahead, in a worker process"
         why = f" ({self._reason})" if self._reason else ""

@@ -242,7 +242,7 @@ def test_what_does_not_fit_its_room_changes_no_batch(sets: Sets, monkeypatch: py
         expected = epochs_of(plain)
     pixels = penstock.Dataset(path).locations()
     encoded = pixels.length / (pixels.width.astype(np.int64) * pixels.height * 3)
-    monkeypatch.setattr(layout_module, "_times", lambda sizes, _: np.asarray(sizes * room, np.int64))
+    monkeypatch.setattr(layout_module, "scaled_sizes", lambda sizes, _: np.asarray(sizes * room, np.int64))
     with loader(path, cache="pinned", cache_format="pixels") as source:
         assert epochs_of(source) == expected
         stats, hits = source.stats(), sum(source.runner.progress.hits)

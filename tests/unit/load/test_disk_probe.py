@@ -128,7 +128,7 @@ def test_a_loader_that_waits_for_a_disk_that_seeks_says_once_what_to_write(
     dataset: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(disk_probe, "PATIENCE_SECONDS", 0.05)
-    monkeypatch.setattr(disk_probe.SlowDiskWatch, "_told", set())
+    monkeypatch.setattr(disk_probe.SlowDiskWatch, "advised_disks", set())
     monkeypatch.setenv(EMULATED_DISK, EmulatedDisk(None, 400).as_text())
     for _ in range(2):
         with Loader(dataset, batch_size=16, cache="none") as loader:
@@ -144,7 +144,7 @@ def test_a_loader_that_waits_for_bytes_is_not_told_to_read_runs(
     dataset: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(disk_probe, "PATIENCE_SECONDS", 0.05)
-    monkeypatch.setattr(disk_probe.SlowDiskWatch, "_told", set())
+    monkeypatch.setattr(disk_probe.SlowDiskWatch, "advised_disks", set())
     monkeypatch.setenv(EMULATED_DISK, EmulatedDisk(10e6, None).as_text())
     with Loader(dataset, batch_size=16, cache="none") as loader:
         assert sum(1 for _ in loader) == 16

@@ -13,7 +13,7 @@ import tifffile
 
 from penstock import ArgumentError, CodecError, Loader, PenstockError, StorageError
 from penstock.build import build
-from penstock.load.prepare import _codec_of
+from penstock.load.prepare import codec_of
 from tests.unit.load.conftest import COUNT
 
 BROKEN = 12
@@ -55,7 +55,7 @@ def test_reading_ahead_stops_at_the_first_error(damaged: Path, monkeypatch: pyte
         while loader.runner.pipeline.num_failed == 0:
             sleep(0.001)
         found.append(next(batches)["id"].tolist())
-        num_asked_for = delivery._num_submitted
+        num_asked_for = delivery.num_submitted
         with pytest.raises(CodecError):
             next(batches)
 
@@ -124,7 +124,7 @@ def test_a_tiff_by_another_name_is_a_bad_sample(tmp_path: Path) -> None:
 
 def test_a_dataset_of_what_only_python_decodes_is_refused() -> None:
     with pytest.raises(ArgumentError, match="decoded in Python") as refused:
-        _codec_of("tiff")
+        codec_of("tiff")
     assert "penstock build --mix" in refused.value.fix
 
 

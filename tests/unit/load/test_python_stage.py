@@ -101,15 +101,15 @@ def test_batches_are_made_while_the_consumer_has_another(folder: Path, tmp_path:
         next(batches)
         stage = loader.python_stage
         assert stage is not None
-        assert stage._workers is not None
+        assert stage.workers is not None
         # Nobody asks for a batch: the worker goes on by itself, until two more are made.
-        workers = stage._workers
-        while sum(task.is_done for task in workers._tasks.values()) < 2:
+        workers = stage.workers
+        while sum(task.is_done for task in workers.tasks.values()) < 2:
             workers.receive(100)
         assert len(list(tmp_path.iterdir())) == 15
         assert loader.state_dict()["delivered"] == 5
         before = stage.counters.wait_seconds
-        assert workers.wait(next(iter(workers._tasks.values()))) is not None
+        assert workers.wait(next(iter(workers.tasks.values()))) is not None
         assert stage.counters.wait_seconds == before
 
 
