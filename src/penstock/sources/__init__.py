@@ -1,4 +1,4 @@
-"""Where samples can come from: one small file each, behind the contract of `penstock.sources.source`."""
+"""Read samples from many kinds of sources: one small file each, behind the contract of `penstock.sources.source`."""
 
 import importlib
 import typing
