@@ -42,7 +42,9 @@ void check_region(const Codec& codec, ByteView data, DecodeOptions options, Targ
 
 void check_decode(const Codec& codec, ByteView data, const DecodeOptions& options, Draw& draw) {
     // The whole on any path, its regions on the best one: paths that differ are found as well.
-    force_simd_path(simd_paths()[draw.below(static_cast<std::uint32_t>(simd_paths().size()))]);
+    const std::uint32_t path = draw.below(static_cast<std::uint32_t>(simd_paths().size()));
+    const bool is_jpeg = codec.name() == "jpeg" || codec.name() == "pjpeg";
+    force_simd_path(kLibjpegHasVectors || !is_jpeg ? simd_paths()[path] : best_simd_path());
     std::optional<Target> whole = decode(codec, data, options, kWholePoison);
     force_simd_path(best_simd_path());
     if (whole) {

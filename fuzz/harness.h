@@ -74,6 +74,18 @@ inline void check_error(const Error& error) {
     if (*error.what() == '\0' || error.where().empty() || error.fix().empty()) fail("error lacks what, where or fix");
 }
 
+/// Whether libjpeg-turbo runs with its vector code, whose pixels ours are for any coefficients. Under MemorySanitizer
+/// it runs without, and the two differ where sums exceed 16 bits.
+#if defined(__has_feature)
+#if __has_feature(memory_sanitizer)
+inline constexpr bool kLibjpegHasVectors = false;
+#else
+inline constexpr bool kLibjpegHasVectors = true;
+#endif
+#else
+inline constexpr bool kLibjpegHasVectors = true;
+#endif
+
 /// Decodes into a target; nothing if the data is refused, as it may be.
 inline std::optional<Target> decode(const Codec& codec, ByteView data, const DecodeOptions& options,
                                     std::uint8_t poison) {

@@ -58,6 +58,7 @@ std::optional<ByteBuffer> transcode(ByteView data, const Coding& coding) {
 DecodeOptions limited() {
     DecodeOptions options;
     options.max_pixels = kMaxPixels;
+    options.plain = !kLibjpegHasVectors;
     return options;
 }
 
