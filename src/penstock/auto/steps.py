@@ -11,13 +11,16 @@ from pathlib import Path
 from penstock.bench import EmulatedBench, LoaderBenchOptions, bench_under
 from penstock.build import Built, prepare
 from penstock.build.rules import rules_of_plan
+from penstock.errors import ArgumentError
 from penstock.limits import NO_LIMITS, Limits
-from penstock.load.budget import MemoryRequest, plan_budget
+from penstock.load import plan_loader
 from penstock.plan import Goals, Plan, Row, make_plan
 from penstock.profile import Profile
 from penstock.profile.measure import ProfileOptions, measure
+from penstock.sources import index_of, open_source
+from penstock.sources.listed_once import ListedOnce
+from penstock.sources.source import Source
 from penstock.storage import is_folder
-from penstock.transforms import split
 from penstock.transforms.named import named
 from penstock.types import OnProgress, no_progress
 
@@ -27,6 +30,8 @@ MUCH_SECONDS, MUCH_BYTES = 600.0, 20 * 10**9
 """A build above either is asked about."""
 BENCH_SECONDS = 20.0
 """Of an epoch, at most, and of all epochs together about as much: small datasets take many."""
+CACHE = "rolling"
+"""The cache that a plan counts on."""
 FILL_SECONDS = 25.0
 """Of the epoch that fills a cache, at most: with more, both sides are benched without it."""
 
@@ -50,7 +55,7 @@ class AutoOptions:
 class Decision:
     """What was measured and chosen; nothing is written yet."""
 
-    source: Path
+    source: Source
     options: AutoOptions
     profile: Profile
     goals: Goals
@@ -116,18 +121,19 @@ def decide(
         formats=options.formats,
         budget_seconds=45.0,
     )
-    profile = measure(source, wanted, on_progress=on_progress)
-    goals = goals_of(options, profile)
+    opened = ListedOnce(open_source(source))
+    profile = measure(opened, wanted, on_progress=on_progress)
+    goals = goals_of(options, profile, opened)
     plan = make_plan(profile, goals, seed=options.seed)
-    return Decision(Path(source), options, profile, goals, plan, shutil.disk_usage(beside).free)
+    return Decision(opened, options, profile, goals, plan, shutil.disk_usage(beside).free)
 
 
-def goals_of(options: AutoOptions, profile: Profile) -> Goals:
+def goals_of(options: AutoOptions, profile: Profile, source: Source) -> Goals:
     """The machine as it is, or as the limits make it."""
     limits = options.limits
     disk = limits.disk_bytes_per_second
     return Goals(
-        memory_bytes=_cache_bytes(options, profile),
+        memory_bytes=_cache_bytes(options, source),
         compute_rate=options.compute_rate,
         cores=float(min(limits.cores, profile.cores)) if limits.cores is not None else None,
         disk_bytes_per_second=min(disk, profile.disk.bytes_per_second.median) if disk is not None else None,
@@ -138,22 +144,31 @@ def finish(decision: Decision, out: str | os.PathLike[str], *, on_progress: OnPr
     """Build what was decided, and bench the source and the dataset, each in a process of its own."""
     built = prepare(decision.source, out, mix=rules_of_plan(decision.plan)).run(on_progress=on_progress)
     on_progress("bench before", 0, 2)
-    before = bench_under(decision.source, _bench_options(decision, decision.plan.rows.folder), decision.options.limits)
+    limits, rows = decision.options.limits, decision.plan.rows
+    before = bench_under(decision.source.path, _bench_options(decision, rows.folder), limits)
     on_progress("bench after", 1, 2)
-    after = bench_under(out, _bench_options(decision, decision.plan.chosen), decision.options.limits)
+    after = bench_under(out, _bench_options(decision, rows.chosen), limits)
     return AutoResult(decision, built, before, after)
 
 
-def _cache_bytes(options: AutoOptions, profile: Profile) -> int:
-    """What the loader's cache gets. Without a wish none: a disk that is read once in a while says nothing."""
+def _cache_bytes(options: AutoOptions, source: Source) -> int:
+    """Return the bytes for the loader's cache: as asked, or what half of an emulated memory leaves beside its work."""
     if options.cache_bytes is not None:
         return options.cache_bytes
     if options.limits.memory_bytes is None:
         return 0
-    pixels = max(image.pixels * max(3, image.channels) * (image.bits // 8) for image in profile.images)
-    sample = split(named(options.transform)).output_bytes(channels=3) or pixels
-    demand = MemoryRequest(options.batch_size, profile.cores, sample, pixels, pixels)
-    return max(0, options.limits.memory_bytes // 2 - plan_budget(demand, 0).working_bytes)
+    try:
+        plan = plan_loader(
+            index_of(source),
+            batch_size=options.batch_size,
+            transform=named(options.transform),
+            threads=options.limits.cores or 0,
+            cache=CACHE,
+            memory=options.limits.memory_bytes // 2,
+        )
+    except ArgumentError:  # too little memory to load with, or a source that cannot be loaded: the bench will say which
+        return 0
+    return plan.memory.cache_bytes
 
 
 def _bench_options(decision: Decision, row: Row) -> LoaderBenchOptions:

@@ -87,23 +87,27 @@ def build(
 
 
 def prepare(
-    source: str | os.PathLike[str],
+    source: str | os.PathLike[str] | Source,
     out: str | os.PathLike[str],
     *,
     mix: str | Mapping[Format, float] | Rules,
     options: BuildOptions | None = None,
     threads: int = 0,
 ) -> Preparation:
-    """List the source and check the arguments; nothing is written before `Preparation.run`."""
+    """List the source and check the arguments; nothing is written before `Preparation.run`.
+
+    A `source` that is already open is used as it is; otherwise `options` say how to open the path.
+    """
     chosen = options or BuildOptions()
     chosen.check_values()
     rules = mix if isinstance(mix, Rules) else rules_of_mix(mix, chosen.seed)
     work = WorkFolder(Path(out))
     work.check()
-    _check_apart(Path(source), work.root)
+    _check_apart(Path(source) if isinstance(source, (str, os.PathLike)) else source.path, work.root)
+    if isinstance(source, (str, os.PathLike)):
+        source = open_source(source, chosen.source_kind, allow_outside=chosen.allow_outside)
     codecs = [format.codec for format in (*rules.formats, *chosen.field_formats().values())]
-    found = open_source(source, chosen.source_kind, allow_outside=chosen.allow_outside)
-    opened = ForeignFiles(found, codecs, skip_errors=chosen.skip_errors, max_pixels=chosen.max_pixels)
+    opened = ForeignFiles(source, codecs, skip_errors=chosen.skip_errors, max_pixels=chosen.max_pixels)
     index = index_of(opened).without(chosen.fields_left_out())
     chosen = _with_formats(chosen, opened.fields)
     return Preparation(opened, Recipe(index, rules, chosen, _native.ThreadPool(threads)), work)

@@ -64,13 +64,16 @@ class ProfileOptions:
 
 
 def measure(
-    path: str | os.PathLike[str], options: ProfileOptions | None = None, *, on_progress: OnProgress = no_progress
+    path: str | os.PathLike[str] | Source,
+    options: ProfileOptions | None = None,
+    *,
+    on_progress: OnProgress = no_progress,
 ) -> Profile:
-    """Measure the machine on a source. Writes nothing but a probe file, which it removes."""
+    """Measure the machine on a source, given by its path or open. Writes only a probe file, which it removes."""
     options = options or ProfileOptions()
     named(options.transform)  # refuses what it does not know, before anything is measured
-    source = open_source(path)
-    folder = _probe_folder(path, options.on)
+    source = open_source(path) if isinstance(path, (str, os.PathLike)) else path
+    folder = _probe_folder(source.path, options.on)
     check_room(folder, options.disk)
     on_progress("listing", 0, 1)
     index = index_of(source)
