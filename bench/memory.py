@@ -45,7 +45,7 @@ from bench.timing import RESULTS, arguments
 from penstock.build import build
 from penstock.limits import Completed, Limits, run
 from penstock.load import Loader, plan_loader
-from penstock.load.source import open_samples
+from penstock.load.open_samples import open_samples
 from penstock.machine import EMULATED_DISK, EmulatedDisk, cpu_model
 from penstock.transforms import RandomResizedCrop
 

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from penstock.build.rows import read_notes
+from penstock.build.shard_notes import read_notes
 from penstock.synth import Scenes, write
 
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from penstock import _native
-from penstock.build.index import write_index
+from penstock.build.index_table import write_index
 from penstock.records import Dataset
 from penstock.records.manifest import FILE_NAME, INDEX_NAME, FileEntry, FormatCount, checksum_text, write_manifest
 

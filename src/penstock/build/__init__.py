@@ -1,8 +1,8 @@
 """Build of a dataset from a source."""
 
+from penstock.build.building import Built, Preparation, build, load_plan, prepare
 from penstock.build.estimate import Estimate
 from penstock.build.options import BuildOptions
-from penstock.build.run import Built, Preparation, build, load_plan, prepare
 from penstock.index import ABSENT, ASK, WHOLE, ImageColumns, Listing, Role
 from penstock.sources import open_source
 from penstock.sources.source import Source

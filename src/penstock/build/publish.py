@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from penstock import _native
-from penstock.build.index import Rows, WrittenShard, index_table, write_index
+from penstock.build.index_table import Rows, WrittenShard, index_table, write_index
 from penstock.build.recipe import SOURCE_FIELD, Recipe
-from penstock.build.rows import ORIGINS
+from penstock.build.shard_notes import ORIGINS
 from penstock.build.work import WorkFolder
 from penstock.errors import DatasetError
 from penstock.index import Field, ListedIndex
+from penstock.lane_counts import choose_lanes
 from penstock.records.index import Index, one_chunk
 from penstock.records.manifest import (
     FILE_NAME,
@@ -25,7 +26,6 @@ from penstock.records.manifest import (
     ShardEntry,
     Skipped,
     checksum_text,
-    lanes_for,
     read_manifest,
     write_manifest,
 )
@@ -51,7 +51,7 @@ def publish(recipe: Recipe, shards: Sequence[WrittenShard], work: WorkFolder, *,
     manifest = Manifest(
         identity=recipe.identity,
         num_samples=len(rows.kept),
-        lanes=lanes_for(len(rows.kept)),
+        lanes=choose_lanes(len(rows.kept)),
         source=recipe.members["source"],
         recipe=recipe.members["recipe"],
         fields=(*_image_fields(recipe, table), *source.column_fields),

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from penstock import _native
 from penstock.build.assignment import write_order
-from penstock.build.index import WrittenField
+from penstock.build.index_table import WrittenField
 from penstock.build.options import BuildOptions
 from penstock.build.rules import Features, Headers, Rules
 from penstock.build.target import check_format, keep_target, target_of

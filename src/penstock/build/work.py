@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from penstock.build.rows import ShardNotes, read_notes
+from penstock.build.shard_notes import ShardNotes, read_notes
 from penstock.codecs import Format
 from penstock.errors import DatasetError, StorageError
 from penstock.records.manifest import FILE_NAME, INDEX_NAME

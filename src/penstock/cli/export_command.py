@@ -12,7 +12,7 @@ import typer
 from penstock.cli.group import add_command
 from penstock.cli.output import JsonOption, MaxPixelsOption, Output
 from penstock.export import Exported, ExportOptions, export
-from penstock.export.run import LAYOUTS
+from penstock.export.exporting import LAYOUTS
 from penstock.units import bytes_text, count_text
 
 DEFAULTS = ExportOptions()

@@ -1,5 +1,5 @@
 """Export of a dataset to files."""
 
-from penstock.export.run import Exported, ExportOptions, export
+from penstock.export.exporting import Exported, ExportOptions, export
 
 __all__ = ["ExportOptions", "Exported", "export"]

@@ -19,10 +19,10 @@ from penstock import _native
 from penstock.codecs import Format
 from penstock.codecs.table import BUILTIN, plug_ins
 from penstock.errors import ArgumentError
+from penstock.export.file_naming import folders_above, safe_path, under, unique_paths, with_ending
 from penstock.export.images import FieldImages
 from penstock.export.items import Items, wait
-from penstock.export.names import folders_above, safe_path, under, unique_paths, with_ending
-from penstock.export.rows import batches, json_line, read_rows
+from penstock.export.row_values import batches, json_line, read_rows
 from penstock.records import Dataset
 from penstock.storage import AppendFile, make_folders, write_file
 from penstock.types import OnProgress

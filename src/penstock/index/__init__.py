@@ -5,7 +5,8 @@ from penstock.index.file_names import FileNames
 from penstock.index.image_columns import ABSENT, ASK, WHOLE, ImageColumns, Segments, StoredColumns
 from penstock.index.listed_index import ListedIndex
 from penstock.index.listing import Listing
-from penstock.index.sample_index import Ids, SampleIndex, Subset
+from penstock.index.sample_index import SampleIndex
+from penstock.index.selection import Ids, Subset
 
 __all__ = [
     "ABSENT",

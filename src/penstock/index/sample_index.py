@@ -20,13 +20,12 @@ from penstock.errors import ArgumentError, PenstockError
 from penstock.index.fields import Field
 from penstock.index.file_names import FileNames
 from penstock.index.image_columns import ImageColumns
+from penstock.index.selection import Ids, Subset, chosen_ids
 from penstock.types import Pixels
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Ids = npt.NDArray[np.int64]
-Subset = slice | Sequence[int] | npt.NDArray[np.integer] | npt.NDArray[np.bool_]
 I = TypeVar("I", bound="SampleIndex")  # noqa: E741
 
 
@@ -199,18 +198,10 @@ class SampleIndex(ABC):
 
         A slice counts within the split; a mask has one entry per sample of the index; a list holds ids.
         """
-        if self._ids is not None:
-            ids = np.unique(self._ids)
-            if len(ids) != len(self._ids):
-                raise ArgumentError("a sample is listed twice", where="subset", fix="list each id once", code=100)
-        elif split is None and subset is None:
+        if self._ids is None and split is None and subset is None:
             return None
-        else:
-            ids = np.arange(self.num_samples)
-        if split is not None:
-            of_split = self._ids_of_split(split)
-            ids = of_split if self._ids is None else np.intersect1d(ids, of_split, assume_unique=True)
-        return ids if subset is None else _part(ids, subset, self.num_samples)
+        of_split = None if split is None else self._ids_of_split(split)
+        return chosen_ids(self.num_samples, self._ids, of_split, subset)
 
     def selected(self: I, ids: Ids | None) -> I:
         """Return a copy with these samples selected, unchecked; None selects all."""
@@ -283,25 +274,3 @@ class SampleIndex(ABC):
     def _narrowed(self: I, ids: Ids) -> I:
         """Select what is selected already and among these ids."""
         return self.selected(ids if self._ids is None else self._ids[np.isin(self._ids, ids)])
-
-
-def _part(ids: Ids, subset: Subset, num_samples: int) -> Ids:
-    """Return some of ascending ids, ascending: a slice counts within them; a mask and a list refer to all samples."""
-    if isinstance(subset, slice):
-        return np.sort(ids[subset])
-    chosen = np.asarray(subset)
-    if chosen.dtype == bool:
-        if len(chosen) != num_samples:
-            raise ArgumentError(
-                f"the mask has {len(chosen)} entries for {num_samples} samples",
-                where="subset",
-                fix="give one entry for every sample of the index",
-                code=100,
-            )
-        return np.asarray(ids[chosen[ids]])
-    wanted = np.unique(chosen.astype(np.int64))
-    missing = np.setdiff1d(wanted, ids)
-    if len(missing) or len(wanted) != len(chosen):
-        what = f"sample {missing[0]} is not here" if len(missing) else "a sample is listed twice"
-        raise ArgumentError(what, where="subset", fix="list ids of the split, each once", code=100)
-    return wanted

@@ -16,7 +16,7 @@ from penstock.codecs import inspect
 from penstock.errors import ArgumentError, CodecError
 from penstock.lab.recipes.contract import DataFacts
 from penstock.load import Loader
-from penstock.load.source import open_samples
+from penstock.load.open_samples import open_samples
 from penstock.storage import drop_cached, exists, is_folder, list_tree, make_folders, read_range
 from penstock.types import OnProgress, no_progress
 

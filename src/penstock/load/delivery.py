@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from penstock import _native
-from penstock.load.columns import Drawn
+from penstock.load.batch_columns import Drawn
 from penstock.load.failures import Failure, FailureLog, substitutes
 from penstock.load.samples import Samples
 from penstock.order import Batches, Order

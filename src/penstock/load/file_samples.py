@@ -13,7 +13,7 @@ from penstock import _native
 from penstock.codecs.table import BUILTIN, plug_ins
 from penstock.errors import PenstockError, SourceError
 from penstock.index import ASK, WHOLE, Field, FileNames, ImageColumns, SampleIndex
-from penstock.load.columns import ListColumn, batch_columns
+from penstock.load.batch_columns import ListColumn, batch_columns
 from penstock.load.header_probe import header_of
 from penstock.load.samples import Samples
 from penstock.sources.folder_index import FolderIndex

@@ -20,11 +20,11 @@ from penstock.load.header_probe import probe_headers, some_of
 from penstock.load.loader_keywords import signature_with_keywords
 from penstock.load.loader_options import LoaderOptions, check_count, options_of
 from penstock.load.memory_needs import HeaderReads, PlanBasis, memory_request
+from penstock.load.open_samples import open_samples
 from penstock.load.plan_page import page_of
 from penstock.load.plan_values import PlanValues
 from penstock.load.resources import choose_resources, local_world_size
 from penstock.load.samples import Samples
-from penstock.load.source import open_samples
 from penstock.load.windows import AUTO, FoundWindow, find_window, reading_of
 from penstock.order import MOST_LANES, WINDOW_LANES, Order, Window
 from penstock.order.cache_formats import ENCODED

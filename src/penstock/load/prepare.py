@@ -13,8 +13,8 @@ from penstock.documents import Document
 from penstock.errors import ArgumentError, DatasetError
 from penstock.index import Field, SampleIndex, StoredColumns
 from penstock.index.fields import LOADED_ROLES
+from penstock.load.batch_columns import batch_columns
 from penstock.load.blocks import find_blocks
-from penstock.load.columns import batch_columns
 from penstock.load.samples import Samples
 from penstock.order import Window
 from penstock.records import Dataset

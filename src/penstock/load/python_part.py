@@ -10,7 +10,7 @@ from penstock.errors import ArgumentError
 from penstock.functions.forms import Arrays, Forms
 from penstock.functions.keywords import check_keywords
 from penstock.functions.sample import SampleFunctions
-from penstock.load.columns import Boxes, Lists
+from penstock.load.batch_columns import Boxes, Lists
 from penstock.load.failures import FailureLog
 from penstock.load.plan_values import PlanValues
 from penstock.load.python_stage import PythonStage, choose_place

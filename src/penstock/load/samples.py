@@ -11,8 +11,8 @@ import numpy.typing as npt
 from penstock import _native
 from penstock.errors import ArgumentError
 from penstock.index import Ids, SampleIndex, Subset
+from penstock.load.batch_columns import ListColumn
 from penstock.load.blocks import Blocks
-from penstock.load.columns import ListColumn
 from penstock.order import Window
 
 

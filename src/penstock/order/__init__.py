@@ -1,7 +1,7 @@
 """Which sample comes when, for which rank: pure functions of seed, epoch and dataset. No clock, no file, no thread."""
 
+from penstock.lane_counts import MOST_LANES, choose_lanes
 from penstock.order.epochs import EpochOrder, Order
-from penstock.order.lanes import MOST_LANES, choose_lanes
 from penstock.order.rank_schedule import RankSchedule
 from penstock.order.ranks import Batches
 from penstock.order.schedule import BatchRange, Schedule

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from penstock.errors import ArgumentError
-from penstock.order.lanes import MOST_LANES, Lanes, choose_lanes
+from penstock.lane_counts import MOST_LANES, choose_lanes
+from penstock.order.lanes import Lanes
 from penstock.order.permutation import Indices
 from penstock.order.window import Window
 

@@ -18,10 +18,6 @@ from penstock.order.permutation import Indices, Words, order_of, permutation
 from penstock.order.random import Purpose, words
 from penstock.order.window import Window, deal_runs, shuffle_in_windows
 
-MOST_LANES = 960
-LADDER = (960, 480, 240, 120, 48, 24, 8, 4, 2, 1)
-MIN_SAMPLES_PER_LANE = 64
-
 # How far the pattern of formats turns from one position to the next: the ratio of a whole number and a golden part to
 # the lanes, so that it turns by the golden part along a lane. The whole numbers were found by search: they keep
 # 5 to 256 successive samples of a rank closest to the mix, for 1 to 16 ranks and every divisor of the lanes. With fewer
@@ -29,16 +25,6 @@ MIN_SAMPLES_PER_LANE = 64
 GOLDEN = (5**0.5 - 1) / 2
 WHOLE_TURNS = {960: 54, 480: 253, 240: 70, 120: 70}
 ANY_TURN = 0.7644004374083184
-
-
-def choose_lanes(num_samples: int, most: int = MOST_LANES) -> int:
-    """How many lanes a set of this size gets: with fewer than 64 samples a lane, an epoch would hardly be shuffled.
-
-    >>> [choose_lanes(n) for n in (10, 2_975, 20_000, 1_281_167)]
-    [1, 24, 240, 960]
-    """
-    affordable = max(num_samples // MIN_SAMPLES_PER_LANE, 1)
-    return most if most <= affordable else max(lanes for lanes in LADDER if lanes <= min(most, affordable))
 
 
 class Lanes:

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from penstock.records.manifest import FILE_NAME, INDEX_NAME, FormatCount, Manifest, lanes_for
+from penstock.lane_counts import choose_lanes
+from penstock.records.manifest import FILE_NAME, INDEX_NAME, FormatCount, Manifest
 from penstock.records.problem import Problem
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def contradictions(dataset: Dataset, locations: Mapping[str, StoredColumns]) -> 
 
 
 def _of_manifest(manifest: Manifest) -> Iterator[Problem]:
-    lanes = lanes_for(manifest.num_samples)
+    lanes = choose_lanes(manifest.num_samples)
     if manifest.lanes != lanes:
         yield Problem(FILE_NAME, f"it says {manifest.lanes} lanes; {manifest.num_samples} samples have {lanes}")
     members = {"source": manifest.source, "recipe": manifest.recipe}

@@ -12,6 +12,7 @@ from penstock import _native
 from penstock.documents import Document, read_document
 from penstock.errors import DatasetError
 from penstock.index.fields import IMAGE_ROLES, Field
+from penstock.lane_counts import MOST_LANES
 
 KIND = "penstock dataset"
 VERSION = 1
@@ -23,7 +24,6 @@ MAX_FORMAT = 500  # characters of a format's text
 
 _TAIL = re.compile(rb',\n  "checksum": "crc32c:([0-9a-f]{8})"\n\}\n')
 _TAIL_BYTES = len(b',\n  "checksum": "crc32c:01234567"\n}\n')
-_LANES = (960, 480, 240, 120, 48, 24, 8, 4, 2, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,15 +103,6 @@ def checksum_text(crc: int) -> str:
     return f"crc32c:{crc:08x}"
 
 
-def lanes_for(num_samples: int) -> int:
-    """Return the number of lanes for a dataset of this size.
-
-    >>> lanes_for(1_000_000), lanes_for(300), lanes_for(3)
-    (960, 4, 1)
-    """
-    return next(lanes for lanes in _LANES if lanes * 64 <= num_samples or lanes == 1)
-
-
 def write_manifest(manifest: Manifest) -> bytes:
     """Serialize a manifest to the bytes of `manifest.json`."""
     members = {
@@ -142,7 +133,7 @@ def read_manifest(data: bytes, where: str) -> Manifest:
     manifest = Manifest(
         identity=document.text("identity"),
         num_samples=document.integer("num_samples", minimum=1),
-        lanes=document.integer("lanes", minimum=1, maximum=_LANES[0]),
+        lanes=document.integer("lanes", minimum=1, maximum=MOST_LANES),
         source=document.child("source").members,
         recipe=document.child("recipe").members,
         fields=tuple(_read_field(entry) for entry in document.items("fields")),

@@ -9,9 +9,9 @@ from typing import Protocol
 
 from penstock.errors import ArgumentError
 from penstock.sources.cityscapes import Cityscapes
-from penstock.sources.dataset import DatasetSource
+from penstock.sources.dataset_source import DatasetSource
 from penstock.sources.image_folder import ImageFolder
-from penstock.sources.manifest import Manifest
+from penstock.sources.manifest_source import ManifestSource
 from penstock.sources.masks import ImagesAndMasks
 from penstock.sources.parquet import ParquetImages
 from penstock.sources.pcr import PcrRecords
@@ -36,7 +36,7 @@ class SourceKind(Protocol):
 SOURCES: tuple[SourceKind, ...] = (
     DatasetSource,
     Cityscapes,
-    Manifest,
+    ManifestSource,
     WebDataset,
     ParquetImages,
     PcrRecords,
@@ -87,8 +87,8 @@ def open_source(path: str | os.PathLike[str], kind: str = "", *, allow_outside: 
     """
     place = Path(path)
     found = recognise(place, kind)
-    if found is Manifest:
-        return Manifest(place, allow_outside=allow_outside)
+    if found is ManifestSource:
+        return ManifestSource(place, allow_outside=allow_outside)
     if found is not None:
         return found(place)
     if kind:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from penstock.errors import SourceError
-from penstock.sources.columns import ColumnBuilder
+from penstock.sources.column_builder import ColumnBuilder
 from penstock.storage import read_file
 
 if TYPE_CHECKING:

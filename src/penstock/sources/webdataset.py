@@ -28,7 +28,7 @@ import numpy as np
 from penstock.errors import SourceError
 from penstock.index import ABSENT, ImageColumns, Listing
 from penstock.sources.assemble import CLASSES, assemble, read_classes
-from penstock.sources.columns import ColumnBuilder
+from penstock.sources.column_builder import ColumnBuilder
 from penstock.sources.files import FileFacts, by_ending, facts_of
 from penstock.sources.names import field_name, image_endings, role_of, split_of
 from penstock.sources.probe import Probe

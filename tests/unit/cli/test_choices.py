@@ -14,7 +14,7 @@ import typer.main
 import penstock
 from penstock.build import build
 from penstock.cli.app import app
-from penstock.export.run import LAYOUTS
+from penstock.export.exporting import LAYOUTS
 from penstock.load.cache_layout import CHOICES as KEPT
 from penstock.load.loader_options import CACHES, DECODES, POLICIES
 from penstock.profile import write_profile

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.export.names import folders_above, safe_path, unique_paths
-from penstock.export.webdataset import member_names
+from penstock.export.file_naming import folders_above, safe_path, unique_paths
+from penstock.export.webdataset_layout import member_names
 from penstock.sources.webdataset import split_name
 
 KEYS = st.text(st.sampled_from("ab./_-\\ \0\n:é"), max_size=12)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from penstock import Loader, _native, plan_loader
 from penstock.load.loader_options import OWN_CACHES
-from penstock.load.source import open_samples
+from penstock.load.open_samples import open_samples
 from tests.unit.load.counted import memory_for
 from tests.unit.load.witness import Pixels, Witness
 

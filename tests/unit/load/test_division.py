@@ -23,7 +23,7 @@ from penstock.load.budget import (
     plan_budget,
 )
 from penstock.load.header_probe import SizeEstimate, probe_headers, some_of
-from penstock.load.source import open_samples
+from penstock.load.open_samples import open_samples
 from penstock.transforms import CenterCrop
 
 BATCH, SAMPLE = 32, 35_000

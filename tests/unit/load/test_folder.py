@@ -12,7 +12,7 @@ import pytest
 
 from penstock import ArgumentError, Loader
 from penstock.errors import SourceError
-from penstock.load.source import open_samples
+from penstock.load.open_samples import open_samples
 from penstock.sources import folder_index as listing
 from tests.unit.load.conftest import COUNT
 

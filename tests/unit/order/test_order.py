@@ -7,7 +7,6 @@ import pytest
 
 from penstock.errors import ArgumentError
 from penstock.order import Batches, Order, Schedule, choose_lanes
-from penstock.records.manifest import lanes_for
 
 
 def test_without_shuffling_samples_come_in_their_order() -> None:
@@ -93,11 +92,6 @@ def test_wrong_arguments_are_refused_with_a_way_out(wrong: object) -> None:
 def test_a_recorded_number_of_lanes_is_kept_where_the_set_is_large_enough() -> None:
     assert [choose_lanes(10**6, most) for most in (960, 100, 1)] == [960, 100, 1]
     assert choose_lanes(500, 100) == 4
-
-
-@pytest.mark.parametrize("num_samples", [1, 63, 64, 511, 512, 3071, 3072, 61_439, 61_440, 10**7])
-def test_a_dataset_records_the_lanes_that_its_order_has(num_samples: int) -> None:
-    assert lanes_for(num_samples) == choose_lanes(num_samples)
 
 
 def test_a_batch_costs_its_own_lanes_and_not_the_epoch() -> None:

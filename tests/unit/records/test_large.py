@@ -13,16 +13,16 @@ import pyarrow as pa
 import pytest
 
 from penstock import _native
-from penstock.build.index import Rows, WrittenField, WrittenShard, index_table, write_index
-from penstock.build.rows import PIECE, ROW, ShardNotes
+from penstock.build.index_table import Rows, WrittenField, WrittenShard, index_table, write_index
+from penstock.build.shard_notes import PIECE, ROW, ShardNotes
 from penstock.index import Field
+from penstock.lane_counts import choose_lanes
 from penstock.records.manifest import (
     FileEntry,
     FormatCount,
     Manifest,
     ShardEntry,
     checksum_text,
-    lanes_for,
     write_manifest,
 )
 
@@ -65,7 +65,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     manifest = Manifest(
         identity="0" * 32,
         num_samples=NUM_SAMPLES,
-        lanes=lanes_for(NUM_SAMPLES),
+        lanes=choose_lanes(NUM_SAMPLES),
         source={},
         recipe={},
         fields=(Field("image", "image", ("jpeg",)), Field("label", "label", type="int32")),

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from penstock.errors import PenstockError, SourceError, StorageError
 from penstock.index import Listing, Role
 from penstock.sources import open_source
-from penstock.sources.manifest import Manifest
+from penstock.sources.manifest_source import ManifestSource
 from penstock.sources.rows import Rows, read_rows
 from tests.unit.sources.listed import bytes_of
 
@@ -25,7 +25,7 @@ def listed(root: Path, text: str, name: str = "list.csv") -> Listing:
         (root / image).write_text(image)
     (root / name).parent.mkdir(exist_ok=True)
     (root / name).write_text(text, encoding="utf-8")
-    return Manifest(root / name).listing()
+    return ManifestSource(root / name).listing()
 
 
 def refusal(root: Path, text: str, name: str = "list.csv") -> PenstockError:
@@ -41,8 +41,8 @@ def test_a_csv_names_images_labels_splits_and_masks(tmp_path: Path) -> None:
     )
 
     assert listing.keys.to_pylist() == ["a.jpg", "b.jpg"]
-    assert bytes_of(Manifest(tmp_path / "list.csv"), listing) == [b"a.jpg", b"b.jpg"]
-    assert bytes_of(Manifest(tmp_path / "list.csv"), listing, "mask") == [b"masks/a.png", None]
+    assert bytes_of(ManifestSource(tmp_path / "list.csv"), listing) == [b"a.jpg", b"b.jpg"]
+    assert bytes_of(ManifestSource(tmp_path / "list.csv"), listing, "mask") == [b"masks/a.png", None]
     assert listing.roles == {"image": Role.IMAGE, "mask": Role.MASK}
     assert listing.classes == ("cat", "dog")
     assert listing.splits is not None
@@ -98,7 +98,7 @@ def test_paths_beside_the_manifests_folder_have_keys_without_dots(tmp_path: Path
     (tmp_path / "lists").mkdir()
     (tmp_path / "lists" / "all.csv").write_text(f"path\n../a.jpg\n../in/c.png\n{tmp_path}/b.jpg\n")
 
-    listing = Manifest(tmp_path / "lists" / "all.csv", allow_outside=True).listing()
+    listing = ManifestSource(tmp_path / "lists" / "all.csv", allow_outside=True).listing()
 
     assert listing.keys.to_pylist() == ["a.jpg", "in/c.png", "b.jpg"]
 
@@ -106,14 +106,14 @@ def test_paths_beside_the_manifests_folder_have_keys_without_dots(tmp_path: Path
 def test_a_folder_with_metadata_of_hugging_face_is_a_manifest(tmp_path: Path) -> None:
     listed(tmp_path, "file_name,label\na.jpg,1\n", "metadata.csv")
 
-    assert Manifest(tmp_path).listing().keys.to_pylist() == ["a.jpg"]
+    assert ManifestSource(tmp_path).listing().keys.to_pylist() == ["a.jpg"]
 
 
 def test_the_state_changes_with_an_image(tmp_path: Path) -> None:
     listed(tmp_path, "path\na.jpg\n")
 
     def state() -> bytes:
-        manifest = Manifest(tmp_path / "list.csv")
+        manifest = ManifestSource(tmp_path / "list.csv")
         manifest.listing()
         return manifest.state()
 
@@ -184,7 +184,7 @@ def test_a_manifest_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
     (tmp_path / "list.csv").write_bytes(b"path\ncaf\xe9.jpg\n")
 
     with pytest.raises(SourceError, match="not UTF-8: byte 8"):
-        Manifest(tmp_path / "list.csv").listing()
+        ManifestSource(tmp_path / "list.csv").listing()
 
 
 def read_or_refuse(path: Path) -> Rows | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from penstock.lab.jobs.contract import Measures, Order
-from penstock.load.source import open_samples
+from penstock.load.open_samples import open_samples
 from penstock.types import OnProgress
 
 

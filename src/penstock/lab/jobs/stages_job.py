@@ -12,7 +12,7 @@ from dataclasses import replace
 from penstock.lab.jobs.contract import Measures, Order
 from penstock.lab.jobs.spec import spec_of
 from penstock.lab.loaders import LabLoader, LoaderSpec, open_loader
-from penstock.load.source import open_samples
+from penstock.load.open_samples import open_samples
 from penstock.types import OnProgress
 
 DEFAULT_SECONDS = 1.0

@@ -11,8 +11,8 @@ from penstock.index import Ids
 from penstock.lab.loaders.contract import LoaderSpec
 from penstock.load import Loader, LoaderPlan, plan_loader
 from penstock.load.batch_sink import EncodedSink
+from penstock.load.open_samples import open_samples
 from penstock.load.samples import Samples
-from penstock.load.source import open_samples
 from penstock.transforms import CenterCrop, RandomCrop, RandomHorizontalFlip, RandomResizedCrop, Resize, Transform
 
 HELD_OUT = 5

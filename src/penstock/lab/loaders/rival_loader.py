@@ -14,7 +14,7 @@ from penstock.lab.jobs.contract import LeftOut
 from penstock.lab.loaders.contract import LoaderSpec
 from penstock.lab.loaders.ours import part_of
 from penstock.lab.rivals.rival import Rival, RivalSpec
-from penstock.load.source import open_samples
+from penstock.load.open_samples import open_samples
 from penstock.storage import is_file
 
 

@@ -11,8 +11,8 @@ from penstock.codecs.contract import DEFAULT_MAX_PIXELS
 from penstock.errors import ArgumentError
 from penstock.export.folder import write_folder
 from penstock.export.images import ENCODED, field_images, image_format
-from penstock.export.rows import check_labels
-from penstock.export.webdataset import write_tars
+from penstock.export.row_values import check_labels
+from penstock.export.webdataset_layout import write_tars
 from penstock.records import Dataset, open_dataset
 from penstock.storage.new_folder import new_folder
 from penstock.types import OnProgress, no_progress

@@ -12,7 +12,7 @@ from pathlib import Path
 from penstock import _native
 from penstock.build.estimate import Estimate, check_space, estimate, fits_for_sure
 from penstock.build.foreign import ForeignFiles
-from penstock.build.index import WrittenShard
+from penstock.build.index_table import WrittenShard
 from penstock.build.options import BuildOptions
 from penstock.build.publish import publish
 from penstock.build.recipe import Recipe

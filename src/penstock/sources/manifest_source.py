@@ -41,7 +41,7 @@ IMAGE_COLUMNS = ("image", "path", "image_path", "file_name", "filename", "file")
 PATH_ENDINGS = ("_path", "_file", "_file_name", "_filename")
 
 
-class Manifest(FilesOnly):
+class ManifestSource(FilesOnly):
     """File of rows, or a folder with one of well-known name."""
 
     kind = "manifest"

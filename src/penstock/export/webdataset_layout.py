@@ -20,11 +20,11 @@ import numpy.typing as npt
 from penstock import _native
 from penstock.codecs import Format
 from penstock.codecs.table import BUILTIN, plug_ins
+from penstock.export.file_naming import safe_path, unique_paths
 from penstock.export.folder import write_classes
 from penstock.export.images import FieldImages
 from penstock.export.items import Items, wait
-from penstock.export.names import safe_path, unique_paths
-from penstock.export.rows import json_line, read_rows
+from penstock.export.row_values import json_line, read_rows
 from penstock.records import Dataset
 from penstock.types import OnProgress
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.errors import SourceError
-from penstock.sources.columns import ColumnBuilder
+from penstock.sources.column_builder import ColumnBuilder
 
 
 def columns(rows: list[dict[str, object]], chunk_rows: int) -> dict[str, list[object]]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from penstock.build.rows import PIECE, ROW, ShardNotes
+from penstock.build.shard_notes import PIECE, ROW, ShardNotes
 from penstock.records.index import NUMBERS
 
 if TYPE_CHECKING:
