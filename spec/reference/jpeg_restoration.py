@@ -237,8 +237,15 @@ def tables(data: Data, image: Image, code: int) -> bytes:
         return codes(data.take(data.byte()))
     if code == 8:
         return b"".join(codes(bytes([name])) for name in ([0, 1] if len(image.components) == 1 else [0, 1, 6, 7]))
+    if code == 12:
+        return b"".join(round(65535 * light(i / 1023)).to_bytes(2, "big") for i in range(1024))
     require(code == 11, "unknown operation")
     return bytes([0xFF, EOI])
+
+
+def light(value: float) -> float:
+    """Compute the transfer function of sRGB."""
+    return value / 12.92 if value <= 0.04045 else float(((value + 0.055) / 1.055) ** 2.4)
 
 
 def codes(choices: bytes) -> bytes:

@@ -167,7 +167,7 @@ ABUSES: dict[str, tuple[bytes, str]] = {
     "version of tomorrow": (b"\x02" + RESTORATION[1:], "version 2"),
     "unknown flags": (RESTORATION[:1] + b"\x02" + RESTORATION[2:], "unknown flags"),
     "endless number": (b"\x01\x00" + b"\xff" * 20, "number that is too long"),
-    "operation that is not known": (packed(b"\x0c\x00\x00"), "unknown operation"),
+    "operation that is not known": (packed(b"\x0d\x00\x00"), "unknown operation"),
     "operations without an end": (packed(HEAD), "ends too early"),
     "literal beyond the data": (packed(b"\x01" + number(10**12) + b"abc"), "ends too early"),
     "literal beyond the file": (packed(b"\x01" + number(len(PHOTO)) + PHOTO + b"\0\0"), "longer jpeg"),
