@@ -10,7 +10,7 @@ import pytest
 import penstock
 from penstock.codecs.weir_metadata import read_metadata
 from spec.reference import weir as reference
-from tests.golden import images, weir_decoded
+from tests.golden import images, jpeg_restorations, weir_decoded
 from tests.golden.kinds import Golden, Refused
 from tests.golden.make import DIGESTS, FOLDER, GOLDENS, REFUSED, digest
 
@@ -66,7 +66,12 @@ def test_every_golden_file_is_listed() -> None:
     files = {str(path.relative_to(FOLDER)) for path in FOLDER.glob("*/*") if path.parent.name != "__pycache__"}
     listed = {golden.path for golden in GOLDENS}
     assert set(EXPECTED) == listed
-    assert files == listed | {refused.path for refused in REFUSED}
+    pairs = {
+        str(path.relative_to(FOLDER))
+        for name in jpeg_restorations.JPEGS
+        for path in jpeg_restorations.paths(name, FOLDER)
+    }
+    assert files == listed | pairs | {refused.path for refused in REFUSED}
 
 
 def test_golden_files_are_small() -> None:
