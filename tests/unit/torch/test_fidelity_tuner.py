@@ -184,11 +184,11 @@ def test_two_ranks_agree(blocks: Path, tmp_path: Path) -> None:
 def test_labels_are_what_losses_take(blocks: Path) -> None:
     with Loader(blocks, batch_size=8, threads=1) as loader:
         assert next(iter(loader))["label"].dtype == torch.int64
-        assert next(iter(loader.look(1, 2)))["label"].dtype == torch.int64
+        assert next(iter(loader.sample_batches(1, 2)))["label"].dtype == torch.int64
 
 
 def test_a_look_shows_the_same_samples_at_every_fidelity(blocks: Path) -> None:
     with penstock.Loader(blocks, batch_size=8, threads=1) as loader:
-        coarse, fine = (list(loader.look(2, fidelity)) for fidelity in (1, None))
+        coarse, fine = (list(loader.sample_batches(2, fidelity)) for fidelity in (1, None))
     assert [batch["id"].tolist() for batch in coarse] == [batch["id"].tolist() for batch in fine]
     assert not np.array_equal(coarse[0]["image"], fine[0]["image"])
