@@ -20,7 +20,11 @@ import pytest
 from scripts.docs import pages, rewritten
 from tests.import_graph import ROOT
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs" / "guide").glob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    *sorted((ROOT / "docs" / "guide").glob("*.md")),
+    *sorted((ROOT / "docs" / "extending").glob("*.md")),
+]
 NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
 LANGUAGES = {"", "python", "console", "sh", "toml", "mermaid"}
 
@@ -50,7 +54,7 @@ def matches(expected: str, printed: str) -> bool:
 
 def run_python(page: Path, block: Block, namespace: dict[str, object]) -> None:
     padded = "\n" * (block.line - 1) + block.text  # so that a traceback shows the page's line
-    exec(compile(padded, str(page), "exec"), namespace)
+    exec(compile(padded, str(page), "exec", dont_inherit=True), namespace)  # as a script of its own would
 
 
 def run_console(block: Block, folder: Path) -> None:

@@ -22,8 +22,23 @@ def parse_format(text: str) -> Format:
     >>> str(parse_format("raw"))
     'raw'
     """
+    return format_of(find(text.strip().partition(":")[0]), text)
+
+
+def format_of(codec: Codec, text: str) -> Format:
+    """Parse the text of a format of this codec, which need not be registered.
+
+    >>> str(format_of(find("raw"), "raw"))
+    'raw'
+    """
     name, *items = text.strip().split(":")
-    codec = find(name)
+    if name != codec.name:
+        raise ArgumentError(
+            f"'{text}' is not a format of codec '{codec.name}'",
+            where="format",
+            fix=f"begin it with {codec.name}",
+            code=130,
+        )
     given: dict[str, str] = {}
     for item in items:
         key, value = _read_item(codec, item)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from penstock.codecs.contract import Capabilities, Codec, DecodeOptions, Promise
-from penstock.codecs.formats import parse_format
+from penstock.codecs.formats import format_of
 from penstock.errors import CodecError, PenstockError
 from penstock.types import Pixels
 
@@ -50,7 +50,7 @@ def sample_images(codec: Codec) -> Iterator[Pixels]:
 
 def check_round_trip(codec: Codec, format_text: str) -> None:
     """Check that decoding returns the encoded pixels, exactly or approximately, as promised."""
-    format = parse_format(format_text)
+    format = format_of(codec, format_text)
     for pixels in sample_images(codec):
         decoded = codec.decode(codec.encode(pixels, format), DecodeOptions())
         assert decoded.dtype == pixels.dtype, (decoded.dtype, pixels.dtype)
@@ -65,7 +65,7 @@ def check_round_trip(codec: Codec, format_text: str) -> None:
 
 def check_inspect(codec: Codec, format_text: str) -> None:
     """Check that the header agrees with the decoded pixels."""
-    format = parse_format(format_text)
+    format = format_of(codec, format_text)
     for pixels in sample_images(codec):
         data = codec.encode(pixels, format)
         info = codec.inspect(data)
@@ -77,7 +77,7 @@ def check_inspect(codec: Codec, format_text: str) -> None:
 
 def check_into_buffer(codec: Codec, format_text: str) -> None:
     """Check that decoding into a caller's strided buffer writes the same pixels and nothing else."""
-    format = parse_format(format_text)
+    format = format_of(codec, format_text)
     for pixels in sample_images(codec):
         data = codec.encode(pixels, format)
         expected = codec.decode(data, DecodeOptions())
@@ -93,7 +93,7 @@ def check_into_buffer(codec: Codec, format_text: str) -> None:
 def check_wrong_buffer(codec: Codec, format_text: str) -> None:
     """Check that a buffer of another shape or type is refused."""
     pixels = sample_image(9, 11, capabilities_of(codec).channels[-1], capabilities_of(codec).dtypes[0])
-    data = codec.encode(pixels, parse_format(format_text))
+    data = codec.encode(pixels, format_of(codec, format_text))
     for wrong in (np.zeros((10, 11, *pixels.shape[2:]), pixels.dtype), np.zeros(pixels.shape, np.float32)):
         try:
             codec.decode(data, DecodeOptions(), out=wrong)  # type: ignore[arg-type]  # wrong on purpose
@@ -104,7 +104,7 @@ def check_wrong_buffer(codec: Codec, format_text: str) -> None:
 
 def check_region(codec: Codec, format_text: str) -> None:
     """Check that every region equals the crop of the full decode."""
-    format = parse_format(format_text)
+    format = format_of(codec, format_text)
     rng = np.random.default_rng(3)
     for pixels in sample_images(codec):
         data = codec.encode(pixels, format)
@@ -120,7 +120,7 @@ def check_region(codec: Codec, format_text: str) -> None:
 def check_bad_region(codec: Codec, format_text: str) -> None:
     """Check that an empty region, or one outside the image, is refused."""
     can = capabilities_of(codec)
-    data = codec.encode(sample_image(9, 11, can.channels[0], can.dtypes[0]), parse_format(format_text))
+    data = codec.encode(sample_image(9, 11, can.channels[0], can.dtypes[0]), format_of(codec, format_text))
     for region in ((0, 0, 10, 1), (0, 0, 1, 12), (9, 0, 1, 1), (0, 0, 0, 1), (-1, 0, 1, 1)):
         try:
             codec.decode(data, DecodeOptions(region=region))
@@ -133,7 +133,7 @@ def check_scale(codec: Codec, format_text: str) -> None:
     """Check that reduced scales have the rounded-up size and regions that equal crops, and that others are refused."""
     can = capabilities_of(codec)
     pixels = sample_image(41, 67, can.channels[-1], can.dtypes[0])
-    data = codec.encode(pixels, parse_format(format_text))
+    data = codec.encode(pixels, format_of(codec, format_text))
     for scale in (1, 2, 4, 8, 3):
         if scale not in can.scales:
             try:
@@ -153,7 +153,7 @@ def check_scale(codec: Codec, format_text: str) -> None:
 def check_max_pixels(codec: Codec, format_text: str) -> None:
     """Check that an image above `max_pixels` is refused before its pixels are allocated."""
     can = capabilities_of(codec)
-    data = codec.encode(sample_image(9, 11, can.channels[0], can.dtypes[0]), parse_format(format_text))
+    data = codec.encode(sample_image(9, 11, can.channels[0], can.dtypes[0]), format_of(codec, format_text))
     codec.decode(data, DecodeOptions(max_pixels=99))
     try:
         codec.decode(data, DecodeOptions(max_pixels=98))
@@ -165,7 +165,7 @@ def check_max_pixels(codec: Codec, format_text: str) -> None:
 def check_truncation(codec: Codec, format_text: str) -> None:
     """Check that a truncated file raises CodecError, or gives an image if the format cannot detect it."""
     can = capabilities_of(codec)
-    data = codec.encode(sample_image(33, 47, can.channels[-1], can.dtypes[0]), parse_format(format_text))
+    data = codec.encode(sample_image(33, 47, can.channels[-1], can.dtypes[0]), format_of(codec, format_text))
     cuts = sorted({*range(0, len(data), max(1, len(data) // 97)), *range(0, min(len(data), 64))})
     for cut in cuts:
         try:
@@ -182,7 +182,7 @@ def check_truncation(codec: Codec, format_text: str) -> None:
 def check_flips(codec: Codec, format_text: str) -> None:
     """Check that a flipped byte raises CodecError if the format has a checksum, and no other error otherwise."""
     can = capabilities_of(codec)
-    data = codec.encode(sample_image(33, 47, can.channels[-1], can.dtypes[0]), parse_format(format_text))
+    data = codec.encode(sample_image(33, 47, can.channels[-1], can.dtypes[0]), format_of(codec, format_text))
     original = codec.decode(data, DecodeOptions())
     for position in range(0, len(data), max(1, len(data) // 211)):
         damaged = bytearray(data)
