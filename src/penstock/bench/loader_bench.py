@@ -35,7 +35,7 @@ class LoaderBenchOptions:
     """As a loader takes it; "none" for none, whatever the dataset records."""
     cache_bytes: int = 0
     """For the loader's own cache, of samples as they are kept; 0 leaves it to `memory`."""
-    cached: str = "encoded"
+    cache_format: str = "encoded"
     """What samples are while they stay in memory."""
     on_error: str = "raise"
     """What becomes of a sample that cannot be decoded, as a loader takes it."""
@@ -146,7 +146,7 @@ def plan_for(
         threads=options.threads,
         memory=options.memory,
         cache=options.cache,
-        cache_format=options.cached,
+        cache_format=options.cache_format,
         window=False if options.window == NO_WINDOW else options.window,
         decode=options.decode,
         on_error=options.on_error,

@@ -35,15 +35,18 @@ CacheOption = Annotated[
         help="rolling, pinned, liquid: own memory; system: the page cache; none: past it.",
     ),
 ]
-CachedOption = Annotated[
+CacheFormatOption = Annotated[
     str,
     typer.Option(
-        "--cached", metavar="FORM", help="What stays in memory: encoded, decoded (measures), pixels, weir:fast."
+        "--cache-format",
+        "--cached",
+        metavar="FORM",
+        help="Format of samples in memory: encoded, decoded (measures), pixels, weir:fast.",
     ),
 ]
 CacheBytesOption = Annotated[
     int,
-    typer.Option("--cache-bytes", min=0, metavar="N", help="Of samples kept, as --cached; 0: what --memory leaves."),
+    typer.Option("--cache-bytes", min=0, metavar="N", help="Cache size in bytes. 0: whatever --memory leaves."),
 ]
 WindowOption = Annotated[
     str | None,
@@ -74,7 +77,7 @@ class LoadOptions:
     threads: ThreadsOption = 0
     memory: MemoryOption = None
     cache: CacheOption = None
-    cached: CachedOption = "encoded"
+    cache_format: CacheFormatOption = "encoded"
     decode: DecodeOption = "exact"
     epochs: EpochsOption = 3
     max_seconds: SecondsOption = None

@@ -34,12 +34,12 @@ def options(**more: str | int) -> LoaderBenchOptions:
 )
 def test_cache_bytes_are_those_of_samples_as_they_are_kept(dataset: Path, cache: str, cached: str) -> None:
     wanted = 20 * PIXEL_BYTES
-    stats = bench_loader(dataset, options(cache=cache, cached=cached, cache_bytes=wanted)).stats
+    stats = bench_loader(dataset, options(cache=cache, cache_format=cached, cache_bytes=wanted)).stats
     assert stats["cache_limit_bytes"] == pytest.approx(wanted, rel=0.005)
 
 
 def test_cache_bytes_hold_as_many_pixels_as_they_say(dataset: Path) -> None:
-    wish = options(cache="pinned", cached="pixels", cache_bytes=NUM_IMAGES // 2 * PIXEL_BYTES)
+    wish = options(cache="pinned", cache_format="pixels", cache_bytes=NUM_IMAGES // 2 * PIXEL_BYTES)
     last = bench_loader(dataset, wish).epochs[-1]
     assert last.hits_per_batch.median * len(range(0, NUM_IMAGES, 8)) == pytest.approx(NUM_IMAGES / 2, abs=2)
 

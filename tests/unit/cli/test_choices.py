@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 CHOICES: dict[tuple[str, str], Iterable[object]] = {
     ("auto", "--transform"): NAMED,
     ("bench loader", "--cache"): CACHES,
-    ("bench loader", "--cached"): KEPT,
+    ("bench loader", "--cache-format"): KEPT,
     ("bench loader", "--decode"): DECODES,
     ("bench loader", "--on-error"): POLICIES,
     ("bench loader", "--transform"): NAMED,
