@@ -16,18 +16,12 @@ ADAPTERS = {"load/loader.py", "torch/loader.py", "jax/loader.py"}
 # A shipped suite has the name of the contract that it tests.
 SUITES = "testing/"
 
-# Files whose names still stand for two things.
-NOT_YET_UNIQUE = {
-    "liquid",
-}
-
 MOST_PARAMETERS = 8
 LOADERS = {"penstock.load.loader", "penstock.torch.loader", "penstock.jax.loader"}
 # Triton passes every pointer, stride and compile-time constant of a kernel as an argument of its own.
 TRITON = "penstock.kernels.device."
 
 MOST_CLASS_LINES = 250
-NOT_YET_SMALL: set[str] = set()
 
 # Private by an underscore, public by their documentation.
 DOCUMENTED = {"_native", "_replace", "_asdict", "_fields", "_exit", "_getframe"}
@@ -42,7 +36,7 @@ def test_file_names_stand_for_one_thing() -> None:
         place = path.relative_to(SOURCE / "penstock").as_posix()
         if path.stem not in SHARED_NAMES and place not in ADAPTERS and not place.startswith(SUITES):
             places[path.stem].append(place)
-    repeated = {name: found for name, found in places.items() if len(found) > 1 and name not in NOT_YET_UNIQUE}
+    repeated = {name: found for name, found in places.items() if len(found) > 1}
     assert repeated == {}
 
 
@@ -67,7 +61,7 @@ def test_classes_fit_on_a_few_screens(module: str) -> None:
         if isinstance(node, ast.ClassDef)
     }
     large = {name for name, lines in lengths.items() if lines > MOST_CLASS_LINES}
-    assert large <= NOT_YET_SMALL
+    assert large == set()
 
 
 def tool_files() -> list[str]:
