@@ -16,6 +16,7 @@ FOLDERS = {
     "cityscapes": "cityscapes/leftImg8bit",
     "cityscapes-masks": "cityscapes/gtFine",
     "cityscapes-full": "cityscapes-full",
+    "photos": "photos",
 }
 
 

@@ -69,10 +69,10 @@ inline constexpr std::array<Neighbours, 64> kNeighbours = [] {
 namespace detail {
 
 // Class of each value: the number of limits below it.
-constexpr std::array<std::uint8_t, 64> classes(const std::array<int, 7>& limits) {
+constexpr std::array<std::uint8_t, 64> classes(const std::array<std::uint8_t, 7>& limits) {
     std::array<std::uint8_t, 64> found{};
     for (int value = 0; value < 64; ++value) {
-        for (const int limit : limits) {
+        for (const std::uint8_t limit : limits) {
             if (value > limit) ++found[static_cast<unsigned>(value)];
         }
     }
@@ -81,10 +81,15 @@ constexpr std::array<std::uint8_t, 64> classes(const std::array<int, 7>& limits)
 
 }  // namespace detail
 
-alignas(64) inline constexpr std::array<std::uint8_t, 64> kDcClass = detail::classes({0, 1, 2, 4, 6, 12, 15});
-alignas(64) inline constexpr std::array<std::uint8_t, 64> kCountClass = detail::classes({1, 3, 6, 10, 15, 23, 31});
+/// The last value of each class but the highest.
+inline constexpr std::array<std::uint8_t, 7> kDcLimits{0, 1, 2, 4, 6, 12, 15};
+inline constexpr std::array<std::uint8_t, 7> kCountLimits{1, 3, 6, 10, 15, 23, 31};
+inline constexpr std::array<std::uint8_t, 7> kMagnitudeLimits{0, 2, 4, 7, 12, 23, 39};
+
+alignas(64) inline constexpr std::array<std::uint8_t, 64> kDcClass = detail::classes(kDcLimits);
+alignas(64) inline constexpr std::array<std::uint8_t, 64> kCountClass = detail::classes(kCountLimits);
 /// Classes of sums of magnitudes; larger sums count as 63.
-alignas(64) inline constexpr std::array<std::uint8_t, 64> kMagnitudeClass = detail::classes({0, 2, 4, 7, 12, 23, 39});
+alignas(64) inline constexpr std::array<std::uint8_t, 64> kMagnitudeClass = detail::classes(kMagnitudeLimits);
 
 // Contexts of a class, in the order of the context map ------------------------------------------------------------
 

@@ -10,9 +10,17 @@ namespace penstock::sluice {
 
 namespace {
 
-constexpr std::uint32_t kGroupSide = 8;  // in blocks
+constexpr std::uint32_t kGroupSide = 8;   // in blocks
+constexpr std::size_t kDirectGroups = 2;  // whose samples, of three components, fit the first-level cache
 
 std::uint32_t divide_up(std::uint32_t value, std::uint32_t by) { return (value + by - 1) / by; }
+
+// Asks for the lines of a rectangle that will be written: its rows are too short for the processor to see them coming.
+void prefetch(const std::uint8_t* rows, std::size_t stride, std::uint32_t num_rows, std::size_t row_bytes) {
+    for (std::uint32_t y = 0; y < num_rows; ++y, rows += stride) {
+        for (std::size_t x = 0; x < row_bytes + 63; x += 64) __builtin_prefetch(rows + std::min(x, row_bytes - 1), 1);
+    }
+}
 
 }  // namespace
 
@@ -85,42 +93,57 @@ PixelReader::GroupRange PixelReader::tiles() const noexcept {
     return range;
 }
 
-// Components of one resolution: a group of each makes pixels while its samples are in the cache.
+// Components of one resolution: groups side by side make pixels while their samples are in the cache.
 void PixelReader::decode_direct(const Region& region, ImageView out) {
-    const unsigned block_size = geometry_.components[0].block_size;
-    const std::uint32_t side = kGroupSide * block_size;
-    constexpr std::size_t stride = 64;
-    constexpr std::size_t plane_bytes = stride * 64 + jpeg::kPlaneSlack;
-    alignas(64) std::array<std::uint8_t, 3 * plane_bytes> local;
-    const std::size_t pixel_bytes = geometry_.num_components;
     const GroupRange range = tiles();
     for (std::uint32_t tile_y = range.y_begin; tile_y < range.y_end; ++tile_y) {
         for (std::uint32_t tile_x = range.x_begin; tile_x < range.x_end; ++tile_x) {
             tiles_.decode(tile_x, tile_y);
             const std::size_t each = tiles_.groups().size() / geometry_.num_components;
-            for (std::size_t g = 0; g < each; ++g) {
-                const TileGroup& group = tiles_.groups()[g];
-                const std::uint32_t x = group.block_x * block_size;
-                const std::uint32_t y = group.block_y * block_size;
-                const std::uint32_t x_begin = std::max(x, region.x);
-                const std::uint32_t x_end = std::min(x + side, region.x + region.width);
-                const std::uint32_t y_begin = std::max(y, region.y);
-                const std::uint32_t y_end = std::min(y + side, region.y + region.height);
-                if (x_begin >= x_end || y_begin >= y_end) continue;
-                std::array<jpeg::PlaneView, 3> views{};
-                for (std::size_t c = 0; c < geometry_.num_components; ++c) {
-                    std::uint8_t* const samples = local.data() + c * plane_bytes;
-                    views[c] = {samples, stride, x, y};
-                    jpeg::inverse_dct(tiles_.coefficients(c * each + g), index_.quantization(c), block_size,
-                                      jpeg::tile_targets(samples, stride, block_size, (y_begin - y) / block_size,
-                                                         divide_up(y_end - y, block_size)));
-                }
-                const Region part{y_begin, x_begin, y_end - y_begin, x_end - x_begin};
-                jpeg::write_pixels(geometry_, std::span(views).first(geometry_.num_components), part,
-                                   out.row(y_begin - region.y) + (x_begin - region.x) * pixel_bytes, out.row_stride);
+            for (std::size_t begin = 0; begin < each;) {
+                const std::uint32_t y = tiles_.groups()[begin].block_y;
+                std::size_t end = begin + 1;
+                while (end < each && end - begin < kDirectGroups && tiles_.groups()[end].block_y == y) ++end;
+                write_groups(begin, end, region, out);
+                begin = end;
             }
         }
     }
+}
+
+// Groups [begin, end) of each component, which are neighbours in a row.
+void PixelReader::write_groups(std::size_t begin, std::size_t end, const Region& region, ImageView out) {
+    constexpr std::size_t stride = 64 * kDirectGroups;
+    constexpr std::size_t plane_bytes = stride * 64 + jpeg::kPlaneSlack;
+    alignas(64) std::array<std::uint8_t, 3 * plane_bytes> local;
+    const unsigned block_size = geometry_.components[0].block_size;
+    const std::uint32_t side = kGroupSide * block_size;
+    const std::size_t each = tiles_.groups().size() / geometry_.num_components;
+    const std::uint32_t x = tiles_.groups()[begin].block_x * block_size;
+    const std::uint32_t y = tiles_.groups()[begin].block_y * block_size;
+    const auto width = static_cast<std::uint32_t>(end - begin) * side;
+    const std::uint32_t x_begin = std::max(x, region.x);
+    const std::uint32_t x_end = std::min(x + width, region.x + region.width);
+    const std::uint32_t y_begin = std::max(y, region.y);
+    const std::uint32_t y_end = std::min(y + side, region.y + region.height);
+    if (x_begin >= x_end || y_begin >= y_end) return;
+    const std::size_t pixel_bytes = geometry_.num_components;
+    std::uint8_t* const target = out.row(y_begin - region.y) + (x_begin - region.x) * pixel_bytes;
+    prefetch(target, out.row_stride, y_end - y_begin, (x_end - x_begin) * pixel_bytes);
+    std::array<jpeg::PlaneView, 3> views{};
+    for (std::size_t c = 0; c < geometry_.num_components; ++c) {
+        std::uint8_t* const samples = local.data() + c * plane_bytes;
+        views[c] = {samples, stride, x, y};
+        for (std::size_t g = begin; g < end; ++g) {
+            const auto left = static_cast<std::uint32_t>(g - begin) * side;
+            if (x + left >= x_end || x + left + side <= x_begin) continue;
+            jpeg::inverse_dct(tiles_.coefficients(c * each + g), index_.quantization(c), block_size,
+                              jpeg::tile_targets(samples + left, stride, block_size, (y_begin - y) / block_size,
+                                                 divide_up(y_end - y, block_size)));
+        }
+    }
+    jpeg::write_pixels(geometry_, std::span(views).first(geometry_.num_components),
+                       {y_begin, x_begin, y_end - y_begin, x_end - x_begin}, target, out.row_stride);
 }
 
 // Components of several resolutions: samples of all tiles meet in planes, because upsampling looks across tiles.

@@ -34,6 +34,7 @@ class PixelReader {
 
     void choose_planes(const Region& region);
     void decode_direct(const Region& region, ImageView out);
+    void write_groups(std::size_t begin, std::size_t end, const Region& region, ImageView out);
     void decode_planes(const Region& region, ImageView out);
     void transform_tile();
     void write_rows(const Region& region, std::uint32_t y_begin, std::uint32_t y_end, ImageView out) const;

@@ -69,6 +69,46 @@ constexpr std::array<std::uint8_t, kMaxMagnitude + 1> kTokenOf = [] {
     return tokens;
 }();
 
+/// Bit i: byte i is not zero.
+std::uint64_t nonzero_lanes(const std::uint8_t* bytes) noexcept {
+    constexpr std::uint64_t low_bits = 0x7F7F7F7F7F7F7F7FULL;
+    std::uint64_t lanes = 0;
+    for (unsigned i = 0; i < 8; ++i) {
+        std::uint64_t eight = 0;
+        std::memcpy(&eight, bytes + 8 * i, sizeof eight);
+        const std::uint64_t flags = (((eight & low_bits) + low_bits) | eight) >> 7 & 0x0101010101010101ULL;
+        lanes |= (flags * 0x0102040810204080ULL >> 56) << 8 * i;
+    }
+    return lanes;
+}
+
+/// Adds to each class the number of limits below the value, times `weight`, by loops that become vectors.
+void add_classes(const std::uint8_t* __restrict values, const std::array<std::uint8_t, 7>& limits, std::uint8_t weight,
+                 std::uint8_t* __restrict classes) noexcept {
+    for (const std::uint8_t limit : limits) {
+        for (std::size_t lane = 0; lane < kLanes; ++lane) {
+            classes[lane] = static_cast<std::uint8_t>(classes[lane] + (values[lane] > limit ? weight : 0));
+        }
+    }
+}
+
+/// Takes one from each lane whose byte is not zero.
+void count_down(const std::uint8_t* __restrict bytes, std::uint8_t* __restrict remaining) noexcept {
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+        remaining[lane] = static_cast<std::uint8_t>(remaining[lane] - (bytes[lane] != 0 ? 1 : 0));
+    }
+}
+
+/// Sums of magnitudes, at most 63.
+void sum_neighbours(const std::uint8_t (*__restrict rows)[kLanes], const Neighbours& near,
+                    std::uint8_t* __restrict sums) noexcept {
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+        const auto twice = static_cast<std::uint8_t>(rows[near.a][lane] + rows[near.b][lane]);
+        const auto once = static_cast<std::uint8_t>(rows[near.c][lane] + rows[near.d][lane] + rows[near.e][lane]);
+        sums[lane] = std::min<std::uint8_t>(static_cast<std::uint8_t>(twice + twice + once), 63);
+    }
+}
+
 unsigned extra_bits(std::uint8_t token) noexcept { return token > kLastDirectToken ? token - kTokenBitsOffset : 0; }
 
 }  // namespace
@@ -220,26 +260,20 @@ class SymbolWalk::State {
     }
 
     void walk_position(Group& group, unsigned k, bool pair) {
-        const Neighbours& near = kNeighbours[k];
-        const std::uint8_t* const a = group.magnitudes[near.a];
-        const std::uint8_t* const b = group.magnitudes[near.b];
-        const std::uint8_t* const c = group.magnitudes[near.c];
-        const std::uint8_t* const d = group.magnitudes[near.d];
-        const std::uint8_t* const e = group.magnitudes[near.e];
+        const std::uint64_t lanes = nonzero_lanes(group.remaining);
+        if (lanes == 0) return;
         std::uint8_t sums[kLanes];
         std::uint8_t symbols[kLanes];
-        std::uint8_t any = 0;
-        for (std::size_t lane = 0; lane < kLanes; ++lane) any |= group.remaining[lane];
-        if (any == 0) return;
-        for (std::size_t lane = 0; lane < kLanes; ++lane) {
-            const auto sum = static_cast<std::uint8_t>(2 * (a[lane] + b[lane]) + c[lane] + d[lane] + e[lane]);
-            sums[lane] = std::min<std::uint8_t>(sum, 63);
-        }
+        sum_neighbours(group.magnitudes, kNeighbours[k], sums);
         const std::uint8_t* const first = group.magnitudes[k];
         const std::uint8_t* const second = group.magnitudes[pair ? k + 1 : kZeroRow];
+        const std::uint8_t weight = pair ? 8 : 1;
         for (std::size_t lane = 0; lane < kLanes; ++lane) {
-            symbols[lane] = static_cast<std::uint8_t>(pair ? 8 * first[lane] + second[lane] : first[lane]);
+            symbols[lane] = static_cast<std::uint8_t>(weight * first[lane] + second[lane]);
         }
+        std::uint8_t classes[kLanes] = {};
+        add_classes(group.remaining, kCountLimits, 8, classes);
+        add_classes(sums, kMagnitudeLimits, 1, classes);
         const unsigned contexts = group.first_context + position_contexts(k, tile_.first_pair);
         const std::size_t begin = tile_.symbols.size();
         tile_.contexts.resize(begin + kLanes);
@@ -247,26 +281,20 @@ class SymbolWalk::State {
         std::uint16_t* const out_contexts = tile_.contexts.data() + begin;
         std::uint8_t* const out_symbols = tile_.symbols.data() + begin;
         std::size_t count = 0;
-        for (std::size_t lane = 0; lane < kLanes; ++lane) {
-            const std::uint8_t left = group.remaining[lane];
-            out_contexts[count] =
-                static_cast<std::uint16_t>(contexts + 8U * kCountClass[left & 63] + kMagnitudeClass[sums[lane]]);
-            out_symbols[count] = symbols[lane];
-            count += left != 0 ? 1 : 0;
-            const unsigned taken = (first[lane] != 0 ? 1U : 0U) + (second[lane] != 0 ? 1U : 0U);
-            group.remaining[lane] = static_cast<std::uint8_t>(left - taken);
-        }
+        each_lane(lanes, [&](unsigned lane) {
+            out_contexts[count] = static_cast<std::uint16_t>(contexts + classes[lane]);
+            out_symbols[count++] = symbols[lane];
+        });
         tile_.contexts.resize(begin + count);
         tile_.symbols.resize(begin + count);
+        count_down(first, group.remaining);
+        count_down(second, group.remaining);
     }
 
     static Plane signs(const Group& group, unsigned k) {
         Plane plane;
-        const std::int16_t* const values = group.values[k];
-        for (std::size_t lane = 0; lane < kLanes; ++lane) {
-            plane.bits |= std::uint64_t{values[lane] < 0} << (plane.count & 63);
-            plane.count += values[lane] != 0 ? 1 : 0;
-        }
+        const std::uint64_t nonzero = nonzero_lanes(group.tokens[k]);
+        each_lane(nonzero, [&](unsigned lane) { plane.add(group.values[k][lane] < 0); });
         return plane;
     }
 
@@ -292,17 +320,22 @@ class SymbolWalk::State {
 
     void put_raw(const Group& group, unsigned k) {
         put_signs(signs(group, k), k);
-        unsigned most = 0;
-        for (const std::uint8_t token : group.tokens[k]) most = std::max<unsigned>(most, token);
+        std::uint8_t most = 0;
+        for (const std::uint8_t token : group.tokens[k]) most = std::max(most, token);
         if (most <= kLastDirectToken) return;
-        most -= kTokenBitsOffset;
-        for (unsigned p = 0; p < most; ++p) {
+        std::uint16_t extra[kLanes];
+        std::uint8_t bits[kLanes];
+        std::size_t count = 0;
+        for (std::size_t lane = 0; lane < kLanes; ++lane) {
+            bits[count] = static_cast<std::uint8_t>(extra_bits(group.tokens[k][lane]));
+            const int magnitude = std::abs(group.values[k][lane]);
+            extra[count] = static_cast<std::uint16_t>(magnitude - static_cast<int>(kTokenBase) - (1 << bits[count]));
+            count += bits[count] != 0 ? 1 : 0;
+        }
+        for (unsigned p = 0; p < most - kTokenBitsOffset; ++p) {
             Plane plane;
-            for (std::size_t lane = 0; lane < kLanes; ++lane) {
-                const unsigned bits = extra_bits(group.tokens[k][lane]);
-                if (bits <= p) continue;
-                const auto magnitude = static_cast<unsigned>(std::abs(group.values[k][lane]));
-                plane.add(((magnitude - kTokenBase - (1U << bits)) >> p & 1) != 0);
+            for (std::size_t i = 0; i < count; ++i) {
+                if (bits[i] > p) plane.add((extra[i] >> p & 1) != 0);
             }
             put(plane);
         }
@@ -316,16 +349,19 @@ class SymbolWalk::State {
     }
 
     void put_escapes(const Group& group, unsigned k) {
-        std::array<std::uint16_t, kLanes> values{};  // g
+        std::uint8_t is_escape[kLanes];
+        for (std::size_t lane = 0; lane < kLanes; ++lane) {
+            is_escape[lane] = group.magnitudes[k][lane] == kEscape ? 1 : 0;
+        }
+        const std::uint64_t escapes = nonzero_lanes(is_escape);
+        if (escapes == 0) return;
+        std::uint16_t values[kLanes];  // g
         std::size_t count = 0;
         unsigned most = 0;
-        for (std::size_t lane = 0; lane < kLanes; ++lane) {
-            if (group.magnitudes[k][lane] < kEscape) continue;
-            values[count] =
-                static_cast<std::uint16_t>(std::abs(group.values[k][lane]) - (static_cast<int>(kEscape) - 1));
+        each_lane(escapes, [&](unsigned lane) {
+            values[count] = static_cast<std::uint16_t>(std::abs(group.values[k][lane]) - static_cast<int>(kEscape) + 1);
             most = std::max<unsigned>(most, values[count++]);
-        }
-        if (count == 0) return;
+        });
         const unsigned highest = static_cast<unsigned>(std::bit_width(most)) - 1;
         for (unsigned p = 0; p <= highest; ++p) {
             Plane plane;

@@ -281,7 +281,7 @@ class TableSet:
         require(counts[0] > 0 and counts[2] > 0 and sum(counts) <= 64, "number of tables")
         require((counts[1] == 0) == (self.first_pair == 64) and not any(data[9:12]), "head of the table set")
         self.tables: list[list[tuple[int, int, int]]] = []
-        """For each slot of a table: symbol, beginning of its range, its frequency."""
+        """Slots of each table: symbol, beginning of its range, its frequency."""
         at = 16
         for kind, count in enumerate(counts):
             for _ in range(count):
@@ -372,7 +372,7 @@ class Segment:
 
 
 class Lanes:
-    """What is known of the blocks of a group."""
+    """State of the blocks of a group."""
 
     def __init__(self, group: Group) -> None:
         self.group = group

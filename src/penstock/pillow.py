@@ -1,6 +1,6 @@
-"""Weir plug-in for Pillow. After `import penstock.pillow`, Pillow opens and saves `.weir`. Needs `penstock[pillow]`.
+"""Weir and Sluice plug-ins for Pillow. After `import penstock.pillow`, Pillow opens both and saves `.weir`.
 
-Pillow does not discover plug-ins in other packages, so the import is necessary.
+Pillow does not discover plug-ins in other packages, so the import is necessary. Needs `penstock[pillow]`.
 """
 
 from __future__ import annotations
@@ -13,12 +13,14 @@ from PIL import Image, ImageFile, UnidentifiedImageError
 
 from penstock.codecs.api import decode, encode
 from penstock.codecs.contract import DecodeOptions, ImageInfo
+from penstock.codecs.sluice import SLUICE
 from penstock.codecs.weir import WEIR
 from penstock.codecs.weir_metadata import HEADER_BYTES, Entry, read_metadata, tables_end, write_metadata
 from penstock.errors import CodecError
 from penstock.types import Buffer, Pixels
 
 FORMAT = "WEIR"
+SLUICE_HEADER_BYTES = 48
 MODES = {(1, 8): "L", (2, 8): "LA", (3, 8): "RGB", (4, 8): "RGBA", (1, 16): "I;16"}
 EXIF_PREFIX = b"Exif\0\0"
 # Pillow's own limit decides: it warns or refuses when the header has been read.
@@ -61,6 +63,28 @@ class WeirImageFile(ImageFile.ImageFile):
         self.fp.seek(0)
         _decoded(self.fp.read())
         super().verify()
+
+
+class SluiceImageFile(ImageFile.ImageFile):
+    """A Sluice file as Pillow sees it: its pixels. Restore the JPEG with `penstock.transcode` to get its metadata."""
+
+    format = "SLUICE"
+    format_description = "Sluice, the coefficients of a JPEG"
+
+    def _open(self) -> None:
+        assert self.fp is not None, "Pillow has opened the file"
+        try:
+            info = SLUICE.inspect(self.fp.read(SLUICE_HEADER_BYTES), max_pixels=UNLIMITED.max_pixels)
+        except CodecError as error:
+            raise UnidentifiedImageError(str(error)) from error
+        self._mode = _mode_of(info)
+        self._size = (info.width, info.height)
+        self.tile = [ImageFile._Tile("sluice", (0, 0, *self._size), 0, "")]
+
+    def load_seek(self, pos: int) -> None:
+        """Seek in the file. This method makes Pillow's parser wait for the whole file."""
+        assert self.fp is not None, "Pillow has opened the file"
+        self.fp.seek(pos)
 
 
 class WeirDecoder(ImageFile.PyDecoder):
@@ -140,6 +164,9 @@ def _accepts(prefix: bytes) -> bool:
     return prefix.startswith(b"WEIR")
 
 
+Image.register_open("SLUICE", SluiceImageFile, lambda prefix: prefix.startswith(b"SLUI"))
+Image.register_decoder("sluice", WeirDecoder)
+Image.register_extension("SLUICE", ".sluice")
 Image.register_open(FORMAT, WeirImageFile, _accepts)
 Image.register_decoder("weir", WeirDecoder)
 Image.register_save(FORMAT, _save)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from penstock.types import Pixels
 from tests import published_l3
-from tests.golden import images, jpeg_restorations, weir_decoded, weir_refused
+from tests.golden import images, jpeg_restorations, sluice_files, weir_decoded, weir_refused
 from tests.golden.kinds import Golden
 
 FOLDER = Path(__file__).parent
@@ -27,8 +27,8 @@ L3 = [
     Golden("l3/rgba-photo.l3", partial(images.photo, 65, 63, 4), "l3"),
     Golden("l3/published.l3", partial(published_l3.image, 64, 128), write=published_l3.write),
 ]
-GOLDENS = [*L3, *weir_decoded.GOLDENS]
-REFUSED = weir_refused.REFUSED
+GOLDENS = [*L3, *sluice_files.GOLDENS, *weir_decoded.GOLDENS]
+REFUSED = [*sluice_files.REFUSED, *weir_refused.REFUSED]
 
 
 def digest(pixels: Pixels) -> str:

@@ -8,15 +8,20 @@ import numpy as np
 import pytest
 
 import penstock
+from penstock import _native
+from penstock.codecs.sluice import default_tables, from_jpeg, to_jpeg
 from penstock.codecs.weir_metadata import read_metadata
+from spec.reference import sluice as sluice_reference
 from spec.reference import weir as reference
-from tests.golden import images, jpeg_restorations, weir_decoded
+from tests.golden import images, jpeg_restorations, sluice_files, weir_decoded, weir_refused
 from tests.golden.kinds import Golden, Refused
 from tests.golden.make import DIGESTS, FOLDER, GOLDENS, REFUSED, digest
 
 EXPECTED: dict[str, str] = json.loads(DIGESTS.read_text())
 OURS = [golden for golden in GOLDENS if golden.format]
 WEIR = sorted(path for path in EXPECTED if path.endswith(".weir"))
+SLUICE = sorted(path for path in EXPECTED if path.endswith(".sluice"))
+STANDARD_SLUICE = [f"sluice/{name}.sluice" for name in sluice_files.CASES]
 
 
 @pytest.mark.usefixtures("simd_path")
@@ -48,7 +53,30 @@ def test_reference_decodes_golden_file(path: str) -> None:
     assert digest(images.finish(samples, head.bits)) == EXPECTED[path]
 
 
-@pytest.mark.parametrize("refused", REFUSED, ids=lambda refused: refused.path)
+@pytest.mark.parametrize("path", STANDARD_SLUICE)
+def test_golden_sluice_is_written_byte_for_byte_from_its_jpeg(path: str) -> None:
+    data = (FOLDER / path).read_bytes()
+    assert from_jpeg(to_jpeg(data)) == data
+
+
+@pytest.mark.parametrize("path", SLUICE)
+def test_reference_reads_golden_sluice(path: str) -> None:
+    data = (FOLDER / path).read_bytes()
+    image = sluice_reference.decode(data, default_tables())
+    expected = _native.jpeg_read_coefficients(to_jpeg(data))["components"]
+    assert isinstance(expected, list)
+    for component, (_, _, quantization, blocks) in zip(image.components, expected, strict=True):
+        assert component.quantization == list(quantization)
+        np.testing.assert_array_equal(np.array(component.blocks), blocks.reshape(-1, 64))
+
+
+@pytest.mark.parametrize("refused", sluice_files.REFUSED, ids=lambda refused: refused.path)
+def test_sluice_reference_refuses_abuse(refused: Refused) -> None:
+    with pytest.raises(sluice_reference.SluiceError):
+        sluice_reference.decode((FOLDER / refused.path).read_bytes(), default_tables())
+
+
+@pytest.mark.parametrize("refused", weir_refused.REFUSED, ids=lambda refused: refused.path)
 def test_reference_refuses_abuse(refused: Refused) -> None:
     with pytest.raises(reference.WeirError):
         reference.decode((FOLDER / refused.path).read_bytes())

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
 
 import penstock
+import penstock.pillow
+from penstock.cli.run import run
 from penstock.codecs import DecodeOptions, decode_counted
 from penstock.codecs.sluice import default_tables, from_jpeg, register_tables, to_jpeg, train_tables
 from penstock.types import Pixels
@@ -115,3 +118,22 @@ def test_damaged_tables_are_refused(position: int) -> None:
 def test_training_needs_an_image() -> None:
     with pytest.raises(penstock.CodecError, match="no image to train"):
         train_tables([b"not a jpeg"])
+
+
+def test_pillow_opens_sluice(tmp_path: Path) -> None:
+    jpeg = jpeg_of(images.photo(60, 70, 3))
+    file = tmp_path / "photo.sluice"
+    file.write_bytes(from_jpeg(jpeg))
+    with Image.open(file) as image:
+        assert (image.format, image.size, image.mode) == ("SLUICE", (70, 60), "RGB")
+        np.testing.assert_array_equal(np.asarray(image), penstock.decode(jpeg))
+
+
+def test_command_line_takes_a_jpeg_there_and_back(tmp_path: Path) -> None:
+    jpeg = jpeg_of(images.photo(40, 30, 3))
+    (tmp_path / "a.jpg").write_bytes(jpeg)
+    for source, target in (("a.jpg", "a.sluice"), ("a.sluice", "b.jpg")):
+        with pytest.raises(SystemExit) as ended:
+            run(["codec", "encode", str(tmp_path / source), str(tmp_path / target)])
+        assert not ended.value.code
+    assert (tmp_path / "b.jpg").read_bytes() == jpeg
