@@ -16,7 +16,6 @@ FOLDERS = {
     "cityscapes": "cityscapes/leftImg8bit",
     "cityscapes-masks": "cityscapes/gtFine",
     "cityscapes-full": "cityscapes-full",
-    "photos": "photos",
 }
 
 
