@@ -111,7 +111,7 @@ def help_problems(text: str) -> Iterator[str]:
     """
     words = text.split()
     first = words[0].strip(".,:;()") if words else ""
-    if first.lower() in word_list("dangling"):
+    if first.lower() in word_list("dangling") and not text.startswith("What to "):
         yield f"begins with {first!r}, which continues another sentence"
     if first[:1].islower() or not text.rstrip().endswith((".", ".)")):
         yield "does not begin with a capital and end with a period"

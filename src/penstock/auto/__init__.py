@@ -1,4 +1,4 @@
-"""Everything in one go: measure, choose, build, measure again, report."""
+"""All steps in one command: measure, choose, build, measure again, report."""
 
 from penstock.auto.report import make_report
 from penstock.auto.steps import AutoOptions, AutoResult, Decision, decide, finish

@@ -1,4 +1,4 @@
-"""The page that `auto` leaves beside the dataset: what was measured, chosen, predicted and reached."""
+"""Report of `auto`: what was measured, chosen, predicted and reached."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from penstock.units import bytes_text
 
 
 def make_report(decision: Decision, result: AutoResult | None, problem: Problem | None = None) -> bytes:
-    """The report of a run, or of a decision not to build."""
+    """Make the report of a run, or of a decision not to build."""
     plan, profile = decision.plan, decision.profile
     problem = problem or _problem(decision)
     headline = f"{result.speed_up:.2f} times the rate" if result is not None else "nothing was built"
@@ -111,7 +111,7 @@ def _formats(decision: Decision) -> Section:
 
 
 def _mixes(plan: Plan, problem: Problem) -> Section:
-    """Load and decode rates between the source's format and the chosen one that differs most from it."""
+    """Compute load and decode rates between the source's format and the chosen one that differs most from it."""
     source = problem.source
     others = {name: share for name, share in plan.mix.items() if name != problem.formats[source]}
     single = next(iter(plan.rows.single.mix))

@@ -1,4 +1,4 @@
-"""The steps of `penstock auto`. Deciding writes nothing; finishing builds and measures both sides."""
+"""Steps of `penstock auto`. Deciding writes nothing; finishing builds and measures both sides."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ FILL_SECONDS = 25.0
 
 @dataclass(frozen=True, slots=True)
 class AutoOptions:
-    """What to measure, what for, and as if on which machine."""
+    """Options of a run: what to measure, the goals, and the machine to emulate."""
 
     transform: str = "train224"
     batch_size: int = 64
@@ -53,7 +53,7 @@ class AutoOptions:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What was measured and chosen; nothing is written yet."""
+    """Measurements and the chosen plan; nothing is written yet."""
 
     source: Source
     options: AutoOptions
@@ -64,17 +64,17 @@ class Decision:
 
     @property
     def is_worth_it(self) -> bool:
-        """Whether the plan gains enough to build."""
+        """True if the plan gains enough to build."""
         return self.plan.gain >= WORTH_BUILDING
 
     @property
     def cache_bytes(self) -> int:
-        """Return the bytes that the plan gives the loader's cache."""
+        """Bytes that the plan gives the loader's cache."""
         return self.goals.memory_bytes or 0
 
     @property
     def benches_cache(self) -> bool:
-        """Whether both sides can fill the planned cache in the time of a bench."""
+        """True if both sides can fill the planned cache in the time of a benchmark."""
         count = self.profile.dataset.num_samples
         cold = [
             count / min(row.rates.decode, row.rates.load * (1 - row.rates.cached_share) or row.rates.decode)
@@ -84,13 +84,13 @@ class Decision:
 
     @property
     def is_much(self) -> bool:
-        """Whether somebody should be asked first."""
+        """True if the user should be asked first."""
         return self.plan.chosen.build_seconds > MUCH_SECONDS or self.plan.chosen.total_bytes > MUCH_BYTES
 
 
 @dataclass(frozen=True, slots=True)
 class AutoResult:
-    """What came of it."""
+    """Result of a run."""
 
     decision: Decision
     built: Built
@@ -99,7 +99,7 @@ class AutoResult:
 
     @property
     def speed_up(self) -> float:
-        """Measured, not predicted."""
+        """Measured speed-up, not the predicted one."""
         return self.after.images_per_second / self.before.images_per_second
 
 
@@ -110,7 +110,7 @@ def decide(
     *,
     on_progress: OnProgress = no_progress,
 ) -> Decision:
-    """Profile and plan. Limits count as if the machine had them."""
+    """Profile and plan, as if the machine had the limits."""
     options = options or AutoOptions()
     beside = _existing(Path(out))
     wanted = ProfileOptions(
@@ -129,7 +129,7 @@ def decide(
 
 
 def goals_of(options: AutoOptions, profile: Profile, source: Source) -> Goals:
-    """The machine as it is, or as the limits make it."""
+    """Return the goals of the machine, with the limits applied."""
     limits = options.limits
     disk = limits.disk_bytes_per_second
     return Goals(
@@ -141,7 +141,7 @@ def goals_of(options: AutoOptions, profile: Profile, source: Source) -> Goals:
 
 
 def finish(decision: Decision, out: str | os.PathLike[str], *, on_progress: OnProgress = no_progress) -> AutoResult:
-    """Build what was decided, and bench the source and the dataset, each in a process of its own."""
+    """Build the dataset, and benchmark the source and the dataset, each in its own process."""
     built = prepare(decision.source, out, mix=rules_of_plan(decision.plan)).run(on_progress=on_progress)
     on_progress("bench before", 0, 2)
     limits, rows = decision.options.limits, decision.plan.rows
@@ -152,7 +152,7 @@ def finish(decision: Decision, out: str | os.PathLike[str], *, on_progress: OnPr
 
 
 def _cache_bytes(options: AutoOptions, source: Source) -> int:
-    """Return the bytes for the loader's cache: as asked, or what half of an emulated memory leaves beside its work."""
+    """Return the size of the loader's cache; 0 if not requested, because rare disk reads would show nothing."""
     if options.cache_bytes is not None:
         return options.cache_bytes
     if options.limits.memory_bytes is None:
@@ -187,7 +187,7 @@ def _bench_options(decision: Decision, row: Row) -> LoaderBenchOptions:
 
 
 def _existing(path: Path) -> Path:
-    """The nearest folder above a path that exists: where its disk can be measured."""
+    """Return the nearest existing folder above a path, where its disk can be measured."""
     for folder in path.absolute().parents:
         if is_folder(folder):
             return folder

@@ -1,4 +1,4 @@
-"""Honest figures for this machine. Measures and returns; the command line prints."""
+"""Benchmarks on this machine. Measures and returns; the command line prints."""
 
 from penstock.bench.codec_bench import CodecBench, CodecBenchOptions, bench_codecs
 from penstock.bench.corpus import Corpus, SourceImage, Unreadable, load_corpus

@@ -1,6 +1,6 @@
-"""Compare formats on a folder's images: size, speed, distortion. Verified first, then timed side by side.
+"""Comparison of formats on a folder's images: size, speed, distortion. Verifies first, then times.
 
-All formats take turns within each repeat, so that a disturbance of the machine meets them alike. Fast jobs pass over
+All formats alternate within each repeat, so that a disturbance of the machine affects them equally. Fast jobs pass over
 the images several times per repeat, so that no repeat is too short to time.
 """
 
@@ -25,7 +25,7 @@ MIN_REPEAT_SECONDS = 0.05
 
 @dataclass(frozen=True, slots=True)
 class CodecBenchOptions:
-    """How to measure."""
+    """Options of a codec benchmark."""
 
     threads: int = 1
     """0 means all usable cores."""
@@ -34,7 +34,7 @@ class CodecBenchOptions:
 
 @dataclass(frozen=True, slots=True)
 class CodecBench:
-    """What `bench_codecs` found."""
+    """Result of `bench_codecs`."""
 
     threads: int
     repeats: int
@@ -54,7 +54,7 @@ def bench_codecs(
 ) -> CodecBench:
     """Measure formats on the images of a corpus.
 
-    Raises `CodecError` before anything is timed if a lossless format does not give the same pixels back.
+    Raises `CodecError` before timing if a lossless format does not restore the pixels.
     """
     runner = Runner(_native.ThreadPool(options.threads))
     stored = [_stored(runner, name, images) for name, images in _by_codec(corpus)]
@@ -76,7 +76,7 @@ def bench_codecs(
 
 @dataclass(slots=True)
 class TimedJob:
-    """A job and the seconds of its repeats, each for one pass over the images."""
+    """Job with the seconds of its repeats, each for one pass over the images."""
 
     run: Run
     estimated_seconds: float
@@ -95,7 +95,7 @@ class TimedJob:
 
 @dataclass(slots=True)
 class _Subject:
-    """A format under test, or the files as they are stored."""
+    """Format under test, or the stored files."""
 
     format: str
     lossless: bool

@@ -1,4 +1,4 @@
-"""The images of a folder, found by content and held in memory, so that no disk is measured."""
+"""Images of a folder, detected by content and held in memory, so that no disk is measured."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ UNKNOWN_FORMAT = 300
 
 @dataclass(frozen=True, slots=True)
 class SourceImage:
-    """A file and its pixels."""
+    """File with its pixels."""
 
     path: Path
     data: bytes
@@ -31,7 +31,7 @@ class SourceImage:
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """A file that looks like an image and is none, or cannot be read."""
+    """File that looks like an image, but is not one or cannot be read."""
 
     path: Path
     error: PenstockError
@@ -39,7 +39,7 @@ class Unreadable:
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """What a folder gave: images in sorted order, and what was passed over."""
+    """Images of a folder in sorted order, and the files that were skipped."""
 
     folder: Path
     images: tuple[SourceImage, ...]
@@ -60,7 +60,8 @@ def load_corpus(
 ) -> Corpus:
     """Read and decode the images of a folder; at most `limit` of them, evenly spread, unless it is 0.
 
-    `copies` says how many times the caller will hold the pixels; what would not fit in memory is refused.
+    `copies` is the number of copies of the pixels that the caller will hold; a corpus that would not fit in memory is
+    refused.
     """
     files = list_tree(folder).paths()
     images: list[SourceImage] = []
@@ -101,7 +102,7 @@ def _load(path: Path) -> SourceImage:
 
 
 def _spread_order(files: Sequence[Path], limit: int) -> list[Path]:
-    """First `limit` files evenly spread over all, then the rest, for those that turn out to be no images."""
+    """Order `limit` files evenly spread over all first, then the rest as replacements for non-images."""
     if not limit or limit >= len(files):
         return list(files)
     chosen = {index * len(files) // limit for index in range(limit)}

@@ -1,4 +1,4 @@
-"""Encode images in a format and check what comes back, before anything is timed."""
+"""Check of a format before timing: encodes images and verifies the decoded pixels."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MISMATCH = 370
 
 @dataclass(slots=True)
 class Encoded:
-    """Images in a format, those it refused, and what the first encode and decode of each took."""
+    """Images in a format, those it refused, and the times of the first encode and decode."""
 
     pixels: list[Pixels] = field(default_factory=list)
     data: list[bytes] = field(default_factory=list)
@@ -32,10 +32,10 @@ class Encoded:
 
 
 def encode_all(format: Format, images: Sequence[SourceImage], on_progress: OnProgress = no_progress) -> Encoded:
-    """Encode every image the format can hold and decode it again.
+    """Encode every image that the format can hold, and decode it again.
 
-    A lossless format must give the same pixels back, otherwise `CodecError` names the image; of a lossy one the
-    distortion is measured.
+    A lossless format must restore the pixels, otherwise `CodecError` names the image. For a lossy one, the distortion
+    is measured.
     """
     codec = find(format.codec)
     lossless = codec.promise(format) is Promise.EXACT

@@ -1,4 +1,4 @@
-"""Benchmark a loader in a worker process, under limits: as if on a smaller machine."""
+"""Benchmark of a loader in a worker process under limits, as if on a smaller machine."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TASK = "bench loader"
 
 @dataclass(frozen=True, slots=True)
 class EmulatedBench:
-    """The result of a benchmark in another process, and what enforced its limits."""
+    """Result of a benchmark in another process, and what enforced its limits."""
 
     found: Document
     """`LoaderBench.as_dict()` of the other process."""
@@ -27,7 +27,7 @@ class EmulatedBench:
 
     @property
     def images_per_second(self) -> float:
-        """Return the median over the epochs."""
+        """Median rate over the epochs."""
         return self.found.child("images_per_second").number("median")
 
 

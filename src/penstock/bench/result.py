@@ -1,4 +1,4 @@
-"""What was measured of a format."""
+"""Measurements of a format."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from penstock.bench.spread import Spread
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """How fast a job ran, over the repeats. Megabytes are millions of bytes of raw pixels."""
+    """Speed of a job over the repeats. Megabytes are millions of bytes of raw pixels."""
 
     megabytes_per_second: Spread
     images_per_second: Spread
@@ -21,7 +21,7 @@ class Speed:
 
 @dataclass(frozen=True, slots=True)
 class Distortion:
-    """How far decoded images are from what was encoded, over the images."""
+    """Difference between decoded and original images."""
 
     psnr: Spread
     """In dB; infinite for an image that came back exactly."""
@@ -30,7 +30,7 @@ class Distortion:
 
 @dataclass(frozen=True, slots=True)
 class FormatResult:
-    """A format on the images it can hold."""
+    """Result of a format on the images that it can hold."""
 
     format: str
     lossless: bool

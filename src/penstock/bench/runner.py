@@ -1,4 +1,4 @@
-"""One pass of a job over images, timed: on the native pool, or in Python for a third party's codec."""
+"""Timed pass of a job over images: on the native pool, or in Python for a codec of a third party."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ Run = Callable[[int], tuple[float, float]]
 
 @dataclass(frozen=True, slots=True)
 class Runner:
-    """Makes jobs. Those of native codecs run on the pool, without the GIL; no thread is started here."""
+    """Factory of jobs. Jobs of native codecs run on the pool, without the GIL; this class starts no thread."""
 
     pool: _native.ThreadPool
 
     def threads_of(self, codec: Codec) -> int:
-        """A codec written in Python runs on one thread, whatever the pool has."""
+        """Return the number of threads for a codec; one if it is written in Python."""
         return self.pool.num_threads if _is_native(codec) else 1
 
     def decodes(self, codec: Codec, images: Sequence[Buffer]) -> Run:
-        """Decode images of one codec."""
+        """Make a job that decodes images of one codec."""
         if _is_native(codec):
             return lambda passes: _native.decode_many(self.pool, codec.name, images, passes)
         return _timed(lambda: [codec.decode(data, DecodeOptions()) for data in images])
 
     def encodes(self, codec: Codec, format: Format, images: Sequence[Pixels]) -> Run:
-        """Encode images in one format."""
+        """Make a job that encodes images in one format."""
         if _is_native(codec):
             parameters = list(format.parameters)
             return lambda passes: _native.encode_many(self.pool, codec.name, parameters, images, passes)
@@ -40,7 +40,7 @@ class Runner:
 
 
 def _is_native(codec: Codec) -> bool:
-    """Whether the codec's Python object only names one of the native core."""
+    """Return whether the codec's Python object only names one of the native core."""
     return (
         isinstance(codec, NativeCodec)
         and type(codec).decode is NativeCodec.decode

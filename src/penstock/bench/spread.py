@@ -1,4 +1,4 @@
-"""A figure that was measured several times: its median, and how far the measurements lie apart."""
+"""Summary of repeated measurements: the median and the range."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Spread:
 
     @classmethod
     def of(cls, values: Iterable[float]) -> Spread:
-        """Of at least one value.
+        """Summarize at least one value.
 
         >>> Spread.of([3.0, 1.0, 2.0])
         Spread(median=2.0, lowest=1.0, highest=3.0)

@@ -1,4 +1,4 @@
-"""The command line: the only code that prints. See app.py for how a verb is added."""
+"""Command line; the only code that prints. app.py explains how to add a verb."""
 
 import sys
 

@@ -1,8 +1,8 @@
-"""The `penstock` command: its own options and the list of its verbs.
+"""Command `penstock`: its own options and the list of its verbs.
 
 A verb is one small file: it parses, calls one function of the verb's folder, and prints through `Output`. It takes
-`--json` (`JsonOption`), lets `PenstockError` pass (`run.py` prints it), and raises `typer.Exit(1)` after it has
-printed a result that counts as failed. It has a `register(app)` that names it and gives its examples.
+`--json` (`JsonOption`), lets `PenstockError` through (`run.py` prints it), and raises `typer.Exit(1)` after printing a
+result that counts as failed. Its `register(app)` names it and gives its examples.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ def root(
     version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and exit.")
     ] = False,
-    traceback: Annotated[bool, typer.Option("--traceback", help="Show where in the code an error arose.")] = False,
+    traceback: Annotated[bool, typer.Option("--traceback", help="Show the Python traceback of an error.")] = False,
 ) -> None:
-    """Options of `penstock` itself; `--traceback` is looked at by `run.py`."""
+    """Handle the options of `penstock` itself; `run.py` handles `--traceback`."""
     show_help_if_alone(context)
 
 

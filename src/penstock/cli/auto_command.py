@@ -19,18 +19,22 @@ from penstock.storage import write_file
 from penstock.transforms.named import NAMED
 from penstock.units import bytes_text, parse_bytes
 
-SourcePath = Annotated[Path, typer.Argument(metavar="SRC", help="Images: a folder, tars, Parquet, a table.")]
-OutPath = Annotated[Path, typer.Argument(metavar="OUT", help="The dataset's folder, as photos.pen.")]
-TransformOption = Annotated[
-    str, typer.Option("--transform", help=f"What training does to an image: {', '.join(NAMED)}.")
+SourcePath = Annotated[
+    Path, typer.Argument(metavar="SRC", help="Source of the images: a folder, tars, Parquet files or a manifest.")
 ]
-SampleOption = Annotated[int, typer.Option("--sample", min=1, help="Images to measure.")]
-FormatsOption = Annotated[str, typer.Option("--formats", help="Candidates, separated by commas.")]
-ComputeOption = Annotated[float | None, typer.Option("--compute-rate", help="Images per second that the model eats.")]
-BatchOption = Annotated[int, typer.Option("--batch-size", min=1, help="Samples of a batch in the benches.")]
-MemoryOption = Annotated[str, typer.Option("--memory", help="Bytes for the loader's cache (8GiB); none by default.")]
-EmulateOption = Annotated[str, typer.Option("--emulate", help="As if on disk=200MB/s,memory=1GiB,cores=2.")]
-YesOption = Annotated[bool, typer.Option("--yes", help="Build without asking, however much it is.")]
+OutPath = Annotated[Path, typer.Argument(metavar="OUT", help="Folder of the dataset, such as photos.pen.")]
+TransformOption = Annotated[str, typer.Option("--transform", help=f"Transform of the training: {', '.join(NAMED)}.")]
+SampleOption = Annotated[int, typer.Option("--sample", min=1, help="Number of images to measure.")]
+FormatsOption = Annotated[str, typer.Option("--formats", help="Candidate formats, separated by commas.")]
+ComputeOption = Annotated[
+    float | None, typer.Option("--compute-rate", help="Training throughput of the model, in images/s.")
+]
+BatchOption = Annotated[int, typer.Option("--batch-size", min=1, help="Batch size of the benchmarks.")]
+MemoryOption = Annotated[str, typer.Option("--memory", help="Size of the loader's cache (8GiB). Default: no cache.")]
+EmulateOption = Annotated[
+    str, typer.Option("--emulate", help="Limits of the machine to emulate: disk=200MB/s,memory=1GiB,cores=2.")
+]
+YesOption = Annotated[bool, typer.Option("--yes", help="Build without asking, even if it takes long or much space.")]
 DryOption = Annotated[bool, typer.Option("--dry-run", help="Stop after the plan.")]
 
 

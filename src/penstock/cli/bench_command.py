@@ -1,4 +1,4 @@
-"""`penstock bench`: honest figures for this machine."""
+"""`penstock bench`: benchmarks on this machine."""
 
 from __future__ import annotations
 
@@ -18,15 +18,19 @@ from penstock.errors import ArgumentError
 from penstock.machine import this_machine
 from penstock.units import count_text
 
-Folder = Annotated[Path, typer.Argument(metavar="DIR", help="A folder of images, found by content, recursively.")]
+Folder = Annotated[
+    Path, typer.Argument(metavar="DIR", help="Folder of images, searched recursively; detected by content.")
+]
 FormatsOption = Annotated[
     str | None,
-    typer.Option("--formats", metavar="F,F,…", help="Formats separated by commas; by default every codec that writes."),
+    typer.Option(
+        "--formats", metavar="F,F,…", help="Formats, separated by commas. Default: every codec that can write."
+    ),
 ]
 ThreadsOption = Annotated[
-    int, typer.Option("--threads", min=0, metavar="N", help="Threads of the native pool; 0: all usable cores.")
+    int, typer.Option("--threads", min=0, metavar="N", help="Number of threads. 0: all usable cores.")
 ]
-RepeatsOption = Annotated[int, typer.Option("--repeats", min=1, metavar="N", help="How often everything is timed.")]
+RepeatsOption = Annotated[int, typer.Option("--repeats", min=1, metavar="N", help="Number of timed repeats.")]
 LimitOption = Annotated[
     int, typer.Option("--limit", min=0, metavar="N", help="Use at most N images, evenly spread; 0: all.")
 ]
@@ -35,7 +39,7 @@ SHOWN_FILES = 5
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands."""
+    """Add the commands to the application."""
     group = new_group("bench", "Measure on this machine, with your images.")
     add_command(
         group,
@@ -61,9 +65,9 @@ def codecs(
 ) -> None:
     """Compare formats on your images: size, speed, distortion.
 
-    Every format is verified before it is timed: a lossless one must give the same pixels back, of a lossy one the
-    distortion is measured. Speeds are of raw pixels, by CPU time on one thread and by the clock on several; each is
-    the median of the repeats with half their range. Images are held in memory: no disk is measured.
+    Every format is verified before it is timed: a lossless one must restore the pixels; for a lossy one, the distortion
+    is measured. Speeds are in raw pixels, by CPU time on one thread and by wall time on several. Each is the median of
+    the repeats with half their range. Images are held in memory, so no disk is measured.
     """
     out = Output(json=json)
     chosen = _formats_of(formats)

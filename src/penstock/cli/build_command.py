@@ -1,4 +1,4 @@
-"""`penstock build`: from a source of images to a dataset."""
+"""`penstock build`: writes a dataset from a source of images."""
 
 from __future__ import annotations
 
@@ -22,37 +22,67 @@ from penstock.units import bytes_text, count_text, left_out_text, parse_bytes
 
 DEFAULTS = BuildOptions()
 
-Source = Annotated[Path, typer.Argument(metavar="SRC", help="Images: a folder, tars, Parquet, a table, a dataset.")]
-Out = Annotated[Path, typer.Argument(metavar="OUT", help="The dataset's folder, as photos.pen.")]
-MixOption = Annotated[str, typer.Option("--mix", metavar="F=SHARE,…", help="As weir:fast=0.6,png=0.4.")]
+Source = Annotated[
+    Path,
+    typer.Argument(metavar="SRC", help="Source of the images: a folder, tars, Parquet files, a manifest or a dataset."),
+]
+Out = Annotated[Path, typer.Argument(metavar="OUT", help="Folder of the dataset, such as photos.pen.")]
+MixOption = Annotated[
+    str, typer.Option("--mix", metavar="F=SHARE,…", help="Share of each format, such as weir:fast=0.6,png=0.4.")
+]
 FormatOption = Annotated[str, typer.Option("--format", "-f", metavar="F", help="One format for all images.")]
-PlanOption = Annotated[Path | None, typer.Option("--plan", metavar="FILE", help="What `penstock plan` wrote.")]
+PlanOption = Annotated[Path | None, typer.Option("--plan", metavar="FILE", help="Plan file of `penstock plan`.")]
 FieldOption = Annotated[
     list[str] | None,
     typer.Option(
-        "--field", metavar="NAME=F", help="Format of a further image field (mask=weir); default: kept; none: left out."
+        "--field",
+        metavar="NAME=F",
+        help="Format of another image field (mask=weir). Default: keep its bytes. none: leave it out.",
     ),
 ]
-SeedOption = Annotated[int, typer.Option("--seed", min=0, metavar="S", help="Of formats and order.")]
-RunsOption = Annotated[int, typer.Option("--runs", min=1, metavar="N", help="Keep N neighbours of SRC together.")]
-ShardOption = Annotated[str, typer.Option("--shard-size", metavar="BYTES", help="Where a shard ends.")]
-CheckOption = Annotated[bool, typer.Option("--check/--no-check", help="Decode and compare lossless formats.")]
-ErrorOption = Annotated[str, typer.Option("--on-error", metavar="fail|skip", help="Skip lists them in the manifest.")]
-KeepOption = Annotated[bool, typer.Option("--keep-source", help="Store the source's bytes too, as field 'source'.")]
-MaxSideOption = Annotated[
-    int, typer.Option("--max-side", min=0, metavar="PX", help="Shrink larger images (Lanczos; masks: nearest).")
+SeedOption = Annotated[int, typer.Option("--seed", min=0, metavar="S", help="Seed of the formats and the order.")]
+RunsOption = Annotated[
+    int, typer.Option("--runs", min=1, metavar="N", help="Keep runs of N neighbours of SRC together.")
 ]
-ShortSideOption = Annotated[int, typer.Option("--short-side", min=0, metavar="PX", help="As above, the shorter side.")]
+ShardOption = Annotated[str, typer.Option("--shard-size", metavar="BYTES", help="Size of a shard.")]
+CheckOption = Annotated[bool, typer.Option("--check/--no-check", help="Decode and compare lossless formats.")]
+ErrorOption = Annotated[
+    str,
+    typer.Option(
+        "--on-error",
+        metavar="fail|skip",
+        help="What to do with undecodable images; `skip` records them in the manifest.",
+    ),
+]
+KeepOption = Annotated[
+    bool, typer.Option("--keep-source", help="Also store the source's bytes, as the field 'source'.")
+]
+MaxSideOption = Annotated[
+    int,
+    typer.Option(
+        "--max-side", min=0, metavar="PX", help="Shrink images with a longer side (Lanczos; nearest pixel for masks)."
+    ),
+]
+ShortSideOption = Annotated[
+    int, typer.Option("--short-side", min=0, metavar="PX", help="Shrink images with a larger shorter side.")
+]
 KindOption = Annotated[
-    str, typer.Option("--source", metavar="KIND", help=f"If SRC is not recognised: {', '.join(LOOKED_FOR)}.")
+    str, typer.Option("--source", metavar="KIND", help=f"Kind of SRC, if it is not detected: {', '.join(LOOKED_FOR)}.")
 ]
 OutsideOption = Annotated[
-    bool, typer.Option("--allow-outside", help="Let a manifest name files outside of its folder, if you trust it.")
+    bool,
+    typer.Option(
+        "--allow-outside", help="Let a manifest name files outside its folder. Only for manifests that you trust."
+    ),
 ]
-ThreadsOption = Annotated[int, typer.Option("--threads", min=0, metavar="N", help="0: all usable cores.")]
+ThreadsOption = Annotated[
+    int, typer.Option("--threads", min=0, metavar="N", help="Number of threads. 0: all usable cores.")
+]
 ForceOption = Annotated[bool, typer.Option("--force", help="Start over; replace a dataset at OUT.")]
-SyncOption = Annotated[bool, typer.Option("--sync/--no-sync", help="Wait until the disk holds it (power cuts).")]
-DryOption = Annotated[bool, typer.Option("--dry-run", help="Say what it would take, and stop.")]
+SyncOption = Annotated[
+    bool, typer.Option("--sync/--no-sync", help="Wait for the disk, so that the dataset survives a power cut.")
+]
+DryOption = Annotated[bool, typer.Option("--dry-run", help="Print the estimated size and time, and stop.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +151,7 @@ class RunOptions:
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
+    """Add the command to the application."""
     add_command(
         app,
         "build",
@@ -145,8 +175,8 @@ def build(
 ) -> None:
     """Write images as a dataset in one format or several.
 
-    Sources that already are in the wanted format are copied. Killed, it goes on where it was when called again; the
-    result is the same to the byte. SRC is only read.
+    Images that already have the requested format are copied. After a kill, the same command continues where it stopped,
+    and the result is the same to the byte. SRC is only read.
     """
     out = Output(json=json)
     check_exists(source)  # said before what is missing among the options
@@ -166,7 +196,7 @@ def build(
 
 @contextmanager
 def _naming_skip(options: BuildOptions) -> Iterator[None]:
-    """An image that cannot be decoded ends a build unless something else is asked for: say so."""
+    """Mention `--on-error skip` in the error of an image that cannot be decoded."""
     try:
         yield
     except CodecError as error:
@@ -178,7 +208,7 @@ def _naming_skip(options: BuildOptions) -> Iterator[None]:
 
 def _skips(on_error: str) -> bool:
     if on_error not in ("fail", "skip"):
-        raise ArgumentError(f"'{on_error}' is no policy", where="--on-error", fix="choose fail or skip", code=100)
+        raise ArgumentError(f"'{on_error}' is not a policy", where="--on-error", fix="choose fail or skip", code=100)
     return on_error == "skip"
 
 
@@ -261,7 +291,7 @@ def _estimate_fields(expected: Estimate) -> dict[str, object]:
 
 
 def _duration(seconds: float) -> str:
-    """Time as people say it.
+    """Format a duration for people.
 
     >>> _duration(0.4), _duration(75), _duration(7500)
     ('0.4 s', '1 min 15 s', '2 h 05 min')

@@ -1,4 +1,4 @@
-"""`penstock codec`: single images, from any format to any."""
+"""`penstock codec`: converts single images from any format to any other."""
 
 from __future__ import annotations
 
@@ -19,16 +19,18 @@ from penstock.types import Region
 PIPE = "-"
 TOO_LARGE = 340
 
-Input = Annotated[str, typer.Argument(metavar="IN", help="An image of any codec; - for stdin.")]
-Target = Annotated[str, typer.Argument(metavar="OUT", help="The file to write; - for stdout.")]
+Input = Annotated[str, typer.Argument(metavar="IN", help="Image of any codec; - for stdin.")]
+Target = Annotated[str, typer.Argument(metavar="OUT", help="File to write; - for stdout.")]
 FormatOption = Annotated[
     str | None,
-    typer.Option("--format", "-f", metavar="FORMAT", help="As png or jpeg:q=85; by default OUT's ending decides."),
+    typer.Option(
+        "--format", "-f", metavar="FORMAT", help="Format such as png or jpeg:q=85. Default: by the ending of OUT."
+    ),
 ]
 ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite OUT if it exists.")]
-OrientOption = Annotated[bool, typer.Option("--orient", help="Turn the pixels as the EXIF orientation says.")]
+OrientOption = Annotated[bool, typer.Option("--orient", help="Rotate the pixels by the EXIF orientation.")]
 RegionOption = Annotated[
-    str | None, typer.Option("--region", metavar="Y,X,H,W", help="Decode only this part, in pixels at --scale.")
+    str | None, typer.Option("--region", metavar="Y,X,H,W", help="Region to decode, in pixels at --scale.")
 ]
 ScaleOption = Annotated[int, typer.Option("--scale", metavar="N", help="Decode at 1/N of each side: 1, 2, 4 or 8.")]
 
@@ -36,7 +38,7 @@ DEFAULTS = DecodeOptions()
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands."""
+    """Add the commands to the application."""
     group = new_group("codec", "Encode and decode single images, any format to any.")
     add_command(
         group,
@@ -73,7 +75,8 @@ def encode(
 ) -> None:
     """Write an image in another format.
 
-    IN's content decides what it is, not its name. A JPEG becomes a JPEG without loss unless q or subsampling is given.
+    The content of IN decides its codec, not its name. A JPEG becomes a JPEG without loss unless q or subsampling is
+    given.
     """
     _convert(
         Output(json=json), source, target, format, DecodeOptions(orient=orient, max_pixels=max_pixels), force=force
@@ -92,7 +95,7 @@ def decode(
 ) -> None:
     """Decode an image, whole or in part, and write its pixels.
 
-    Only what the region needs is decoded, and reduced scales are decoded directly, where the codec can.
+    If the codec supports it, only the part that the region needs is decoded, and reduced scales are decoded directly.
     """
     wishes = DecodeOptions(region=_region_of(region), scale=scale, orient=orient)
     _convert(Output(json=json), source, target, format, wishes, force=force)
@@ -115,7 +118,7 @@ def _convert(out: Output, source: str, target: str, format: str | None, wishes: 
 
 
 def _told(error: PenstockError, source: str) -> PenstockError:
-    """The error with the file it happened in, and with a fix that can be typed."""
+    """Return the error with the file it happened in, and with a fix that can be typed."""
     if error.code == TOO_LARGE:
         fix = "if you trust the file, `penstock codec encode` takes a larger --max-pixels"
         return CodecError(error.what, where=f"{source}: {error.where}", fix=fix, code=error.code)
@@ -143,7 +146,7 @@ def _region_of(text: str | None) -> Region | None:
 
 
 def _check_target(out: Output, target: str, *, force: bool) -> None:
-    """Refuse before the work what would be refused after it."""
+    """Refuse an invalid target before the work instead of after it."""
     if target != PIPE:
         if is_taken(target) and not force and not _is_device(target):
             raise StorageError(f"'{target}' exists", where=target, fix="add --force to overwrite it", code=430)

@@ -1,4 +1,4 @@
-"""`penstock doctor`: runs a training command as it is and says where it waits."""
+"""`penstock doctor`: runs a training command unchanged and reports where it waits."""
 
 from __future__ import annotations
 
@@ -18,21 +18,23 @@ from penstock.storage import file_size, is_folder, list_tree, write_file
 from penstock.transforms.named import NAMED, named
 from penstock.units import bytes_text, parse_rate
 
-Command = Annotated[list[str], typer.Argument(metavar="COMMAND", help="The training command, after `--`.")]
-DiskOption = Annotated[str, typer.Option("--disk", help="What the disk can do (500MB/s), to say how busy it is.")]
+Command = Annotated[list[str], typer.Argument(metavar="COMMAND", help="Training command, after `--`.")]
+DiskOption = Annotated[str, typer.Option("--disk", help="Rate of the disk (500MB/s), to compute its utilisation.")]
 DataOption = Annotated[
-    Path | None, typer.Option("--data", metavar="DIR", help="The images that it trains on, if it is not seen.")
+    Path | None, typer.Option("--data", metavar="DIR", help="Folder of the training images, if it is not detected.")
 ]
-TransformOption = Annotated[
-    str, typer.Option("--transform", help=f"What training does to an image: {', '.join(NAMED)}.")
+TransformOption = Annotated[str, typer.Option("--transform", help=f"Transform of the training: {', '.join(NAMED)}.")]
+ReportOption = Annotated[
+    Path | None, typer.Option("--report", metavar="FILE", help="Write an HTML report to this file.")
 ]
-ReportOption = Annotated[Path | None, typer.Option("--report", metavar="FILE", help="Also write a page (HTML).")]
-NoEstimateOption = Annotated[bool, typer.Option("--no-estimate", help="Do not measure the data afterwards.")]
+NoEstimateOption = Annotated[
+    bool, typer.Option("--no-estimate", help="Skip the measurement of the data and the estimate.")
+]
 BAR_CELLS = 20
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
+    """Add the command to the application."""
     add_command(
         app,
         "doctor",
@@ -54,11 +56,11 @@ def doctor(
     no_estimate: NoEstimateOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Run a training command unchanged and say where it waits, and what Penstock would buy.
+    """Run a training command unchanged, report where it waits, and estimate the speed-up from Penstock.
 
-    Times the batches of torch's DataLoader against the steps between them, and adds up what the command and its
-    children use of cores, disk and GPUs. Then it measures the data that the command read, for half a minute, and plans.
-    Nothing is converted.
+    Times the batches of torch's DataLoader and the steps between them, and measures the use of cores, disk and GPUs by
+    the command and its children. Then it measures the data that the command read for half a minute, and plans. Nothing
+    is converted.
     """
     out = Output(json=json)
     rate = parse_rate(disk, name="--disk") if disk else None
@@ -85,17 +87,17 @@ def doctor(
 
 
 def _check(data: Path | None, transform: str, report: Path | None) -> None:
-    """What would only be noticed after the command, which may run for days."""
+    """Check the arguments before the command, which may run for days."""
     named(transform)
     if data is not None and not is_folder(data):
-        raise ArgumentError(f"{data} is no folder", where="--data", fix="name the folder of the images", code=100)
+        raise ArgumentError(f"{data} is not a folder", where="--data", fix="name the folder of the images", code=100)
     if report is not None and (is_folder(report) or not is_folder(report.parent)):
-        what = f"{report} is a folder" if is_folder(report) else f"there is no folder {report.parent}"
+        what = f"{report} is a folder" if is_folder(report) else f"there is not a folder {report.parent}"
         raise ArgumentError(what, where="--report", fix="name a file in a folder that exists", code=100)
 
 
 def _estimate(out: Output, observed: Observed, data: Path | None, transform: str) -> SpeedupEstimate | None:
-    """What Penstock would buy; None, and a word, where the data is not to be found or not to be measured."""
+    """Estimate the speed-up; None, with a message, if the data is not found or cannot be measured."""
     places = [data] if data is not None else [Path(root) for root in observed.roots]
     place = next((place for place in places if is_folder(place)), None)
     if place is None:
@@ -111,7 +113,7 @@ def _estimate(out: Output, observed: Observed, data: Path | None, transform: str
 
 
 def _flow_chart(observed: Observed, found: Diagnosis) -> tuple[str, ...]:
-    """What (DL)² would do about it, from what is known: the size of what was read, and the memory of this machine."""
+    """Return the advice of (DL)², from the size of the data read and the memory of this machine."""
     if observed.num_batches == 0:
         return ()
     from penstock.lab.advice import Situation, flow_chart  # which only a diagnosis needs
@@ -145,7 +147,7 @@ def _table(observed: Observed, found: Diagnosis) -> Table:
 
 
 def _bar(share: float) -> str:
-    """A share as a bar of text.
+    """Draw a share as a bar of text.
 
     >>> _bar(0.5)
     '██████████░░░░░░░░░░  50%'

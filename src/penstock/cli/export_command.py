@@ -1,4 +1,4 @@
-"""`penstock export`: the way back from a dataset to files."""
+"""`penstock export`: writes a dataset back as files."""
 
 from __future__ import annotations
 
@@ -17,20 +17,24 @@ from penstock.units import bytes_text, count_text
 
 DEFAULTS = ExportOptions()
 
-DatasetPath = Annotated[Path, typer.Argument(metavar="DATASET", help="What `penstock build` wrote.")]
-OutPath = Annotated[Path, typer.Argument(metavar="OUT", help="The folder to write; it must be empty or absent.")]
-LayoutOption = Annotated[str, typer.Option("--as", metavar="|".join(LAYOUTS), help="Files in folders, or tar shards.")]
+DatasetPath = Annotated[Path, typer.Argument(metavar="DATASET", help="Folder of a dataset.")]
+OutPath = Annotated[Path, typer.Argument(metavar="OUT", help="Folder to write; it must be empty or not exist.")]
+LayoutOption = Annotated[
+    str, typer.Option("--as", metavar="|".join(LAYOUTS), help="Layout: files in folders, or tar shards.")
+]
 ImageFormatOption = Annotated[
     str,
     typer.Option(
         "--image-format",
         metavar="FORMAT",
-        help="Of images stored as pixels, as png or webp:lossless. JPEGs and kept files come back as they were.",
+        help="Format of images stored as pixels, such as png or webp:lossless. JPEGs and kept files are restored.",
     ),
 ]
-SplitOption = Annotated[str | None, typer.Option("--split", metavar="NAME", help="Only this split.")]
-ShardOption = Annotated[int, typer.Option("--shard-samples", min=1, metavar="N", help="Samples of a tar.")]
-ThreadsOption = Annotated[int, typer.Option("--threads", min=0, metavar="N", help="0: all usable cores.")]
+SplitOption = Annotated[str | None, typer.Option("--split", metavar="NAME", help="Split to export. Default: all.")]
+ShardOption = Annotated[int, typer.Option("--shard-samples", min=1, metavar="N", help="Samples per tar.")]
+ThreadsOption = Annotated[
+    int, typer.Option("--threads", min=0, metavar="N", help="Number of threads. 0: all usable cores.")
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +48,7 @@ class LayoutOptions:
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
+    """Add the command to the application."""
     add_command(
         app,
         "export",
@@ -67,9 +71,9 @@ def export_dataset(
 ) -> None:
     """Write a dataset back as files.
 
-    Bytes that the build kept come back as they were, transcoded JPEGs with their coefficients, everything else with
-    identical pixels and its metadata. Labels, splits, keys and columns stand beside the images (manifest.jsonl or .json
-    members), so that `penstock build OUT …` gives the same samples again. OUT appears when it is whole.
+    Bytes that the build kept are restored, transcoded JPEGs get their coefficients, and all other images get identical
+    pixels and their metadata. Labels, splits, keys and columns are written next to the images (manifest.jsonl or .json
+    members), so that `penstock build OUT …` gives the same samples again. OUT appears when it is complete.
     """
     out = Output(json=json)
     options = ExportOptions(wanted.layout, wanted.image_format, wanted.split, wanted.shard_samples, max_pixels)

@@ -1,4 +1,4 @@
-"""How commands look: plain help that reads the same in a terminal, a pipe and a log, always with examples."""
+"""Appearance of commands: plain help that reads the same in a terminal, a pipe and a log, always with examples."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import typer
 
 
 def new_group(name: str, text: str) -> typer.Typer:
-    """A group of commands that shows its help when it is called alone."""
+    """Make a group of commands that shows its help when it is called alone."""
     group = typer.Typer(
         name=name,
         help=text,
@@ -67,7 +67,7 @@ def _parameter(name: str, annotation: object, default: object) -> inspect.Parame
 
 
 def show_help_if_alone(context: typer.Context) -> None:
-    """Without a command there is nothing to do: show what there is, and say by the exit status that nothing ran."""
+    """Show the help if no command is given, and exit with the status for wrong usage."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help(), err=True)
         raise typer.Exit(2)

@@ -1,4 +1,4 @@
-"""`penstock info`: this machine and its codecs, or what is inside images or a dataset."""
+"""`penstock info`: this machine and its codecs, or the contents of images or a dataset."""
 
 from __future__ import annotations
 
@@ -19,12 +19,14 @@ from penstock.units import bytes_text, count_text
 
 ImagePaths = Annotated[
     list[Path] | None,
-    typer.Argument(metavar="IMAGE|DATASET", help="Image files, or a dataset's folder; none: this machine."),
+    typer.Argument(
+        metavar="IMAGE|DATASET", help="Image files, or the folder of a dataset. Default: describe this machine."
+    ),
 ]
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
+    """Add the command to the application."""
     add_command(
         app,
         "info",
@@ -34,9 +36,9 @@ def register(app: typer.Typer) -> None:
 
 
 def info(images: ImagePaths = None, json: JsonOption = False) -> None:
-    """Show this machine and its codecs, or what is inside images or a dataset.
+    """Show this machine and its codecs, or the contents of images or a dataset.
 
-    An image's content decides what it is, not its name. Nothing is decoded.
+    The content of an image decides its codec, not its name. Nothing is decoded.
     """
     out = Output(json=json)
     if images and len(images) == 1 and is_folder(images[0]) and _is_dataset(images[0]):

@@ -1,4 +1,4 @@
-"""The part of `penstock info` that shows a dataset."""
+"""Part of `penstock info` that shows a dataset."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`penstock lab`: the experiments of the four systems, on your data."""
+"""`penstock lab`: the experiments of four published systems, on your data."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ from penstock.units import count_text
 
 PAGE = "report.html"
 
-ListedName = Annotated[str, typer.Argument(metavar="[RECIPE]", help="The recipe to show the settings of.")]
-RecipeName = Annotated[str, typer.Argument(metavar="RECIPE", help="A name of `penstock lab list`.")]
-DataOption = Annotated[Path, typer.Option("--data", metavar="DIR", help="A folder of images.")]
+ListedName = Annotated[str, typer.Argument(metavar="[RECIPE]", help="Recipe whose settings to show.")]
+RecipeName = Annotated[str, typer.Argument(metavar="RECIPE", help="Recipe name, from `penstock lab list`.")]
+DataOption = Annotated[Path, typer.Option("--data", metavar="DIR", help="Folder of images.")]
 OutOption = Annotated[
-    Path, typer.Option("--out", metavar="RUN", help="A folder for the run; called again, it goes on.")
+    Path, typer.Option("--out", metavar="RUN", help="Folder of the run; the same command continues it.")
 ]
 SetOption = Annotated[list[str], typer.Option("--set", metavar="KEY=VALUE", help="Change a setting; may be repeated.")]
 RunFolders = Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of runs.")]
 
 
 def register(app: typer.Typer) -> None:
-    """Add the group."""
+    """Add the group to the application."""
     group = new_group("lab", "The experiments of the four systems, on your data; and what published ones say.")
     add_command(group, "list", list_recipes, examples=("penstock lab list", "penstock lab list dropin"))
     add_command(
@@ -58,7 +58,7 @@ def register(app: typer.Typer) -> None:
 
 
 def list_recipes(recipe: ListedName = "", json: JsonOption = False) -> None:
-    """Show the experiments there are and what each asks; with a name, what can be set in it."""
+    """List the experiments and their questions; with a name, its settings."""
     out = Output(json=json)
     chosen = [find_recipe(recipe)] if recipe else [kind() for kind in RECIPES.values()]
     if recipe:
@@ -88,10 +88,10 @@ def list_recipes(recipe: ListedName = "", json: JsonOption = False) -> None:
 
 
 def run(recipe: RecipeName, data: DataOption, out: OutOption, set_: SetOption = [], json: JsonOption = False) -> None:  # noqa: B006  # typer copies it
-    """Run an experiment and write its page.
+    """Run an experiment and write its report.
 
-    Each cell is a line of RUN/lines.jsonl once it is done; a killed run goes on with the next one. At the end there are
-    RUN/lines.parquet and RUN/report.html. Datasets made on the way are in RUN/data and may be deleted.
+    Each cell becomes a line of RUN/lines.jsonl when it is done; a killed run continues with the next one. At the end,
+    there are RUN/lines.parquet and RUN/report.html. Datasets made on the way are in RUN/data and may be deleted.
     """
     told = Output(json=json)
     chosen = with_settings(find_recipe(recipe), set_)
@@ -104,7 +104,7 @@ def run(recipe: RecipeName, data: DataOption, out: OutOption, set_: SetOption = 
 
 
 def report(runs: RunFolders, json: JsonOption = False) -> None:
-    """Draw the pages of runs again, from their lines alone."""
+    """Draw the reports of runs again, from their lines alone."""
     _publish(Output(json=json), runs)
 
 

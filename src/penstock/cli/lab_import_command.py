@@ -1,4 +1,4 @@
-"""`penstock lab import`: what published training logs say."""
+"""`penstock lab import`: analyses published training logs."""
 
 from __future__ import annotations
 
@@ -15,10 +15,12 @@ from penstock.lab import Published, analyse, published_page
 from penstock.lab.published_page import decimal
 from penstock.storage import write_file
 
-LogFolder = Annotated[Path, typer.Argument(metavar="LOGDIR", help="A folder of runs, each with its report.")]
+LogFolder = Annotated[Path, typer.Argument(metavar="LOGDIR", help="Folder of runs, each with its report.")]
 
 
-ReportOption = Annotated[Path | None, typer.Option("--report", metavar="PAGE", help="Draw the figures too, as HTML.")]
+ReportOption = Annotated[
+    Path | None, typer.Option("--report", metavar="PAGE", help="Write an HTML report with the figures to this file.")
+]
 
 
 def register(group: typer.Typer) -> None:
@@ -34,8 +36,8 @@ def register(group: typer.Typer) -> None:
 def import_logs(folder: LogFolder, report: ReportOption = None, json: JsonOption = False) -> None:
     """Analyse training logs of (DL)² or NVIDIA's DLLogger.
 
-    Epoch times, accuracy within time and storage budgets, regimens, cache and compression: as the paper's tables and
-    figures have them, for any models and budgets whose runs are named as theirs.
+    Computes epoch times, accuracy within time and storage budgets, regimens, and cache and compression, as in the
+    paper's tables and figures. Works for any models and budgets whose runs follow their naming.
     """
     out = Output(json=json)
     found = analyse(folder)

@@ -1,7 +1,7 @@
-"""Where a command's words go: what it found to stdout, what it says meanwhile to stderr.
+"""Output of a command: results to stdout, messages to stderr.
 
-With `--json` stdout belongs to one JSON object, and everything else moves to stderr. Bars are drawn only on a
-terminal. NO_COLOR and a pipe give plain text. Control characters in names of files are shown as escapes, everywhere.
+With `--json`, stdout has one JSON object, and everything else goes to stderr. Progress bars are drawn only on a
+terminal. NO_COLOR and a pipe give plain text. Control characters in file names are shown as escapes everywhere.
 """
 
 from __future__ import annotations
@@ -36,17 +36,15 @@ from penstock.errors import PenstockError, printable
 from penstock.types import OnProgress, no_progress
 
 MaxPixelsOption = Annotated[
-    int, typer.Option("--max-pixels", min=1, metavar="N", help="Refuse images that claim more.")
+    int, typer.Option("--max-pixels", min=1, metavar="N", help="Refuse images that claim more pixels.")
 ]
-JsonOption = Annotated[
-    bool, typer.Option("--json", help="Print one JSON object on stdout; everything else goes to stderr.")
-]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout; all messages go to stderr.")]
 
 PIPE_WIDTH = 240  # a table in a pipe or a file is not cut to somebody's terminal
 
 
 class Output:
-    """What a command prints through. Make one per command, with its `--json`."""
+    """Printer of a command. Make one per command, with its `--json`."""
 
     def __init__(self, *, json: bool = False) -> None:
         self.json = json
@@ -54,25 +52,25 @@ class Output:
         self._result = self._messages if json else _console(sys.stdout)
 
     def show(self, *things: RenderableType) -> None:
-        """Print what the command found: text or tables, for people."""
+        """Print the result as text or tables, for people."""
         for thing in things:
             _print(self._result, thing)
 
     def result(self, fields: Mapping[str, object]) -> None:
-        """Print what the command found, for programs; silent without `--json`. Call it once, last."""
+        """Print the result for programs; silent without `--json`. Call it once, last."""
         if self.json:
             sys.stdout.write(as_json(fields) + "\n")
 
     def message(self, text: str) -> None:
-        """Say something on stderr."""
+        """Print a message on stderr."""
         _print(self._messages, text)
 
     def warn(self, text: str) -> None:
-        """Say something on stderr that the user can act on."""
+        """Print a warning on stderr that the user can act on."""
         _print(self._messages, Text.assemble(("warning: ", "bold yellow"), text))
 
     def error(self, error: PenstockError) -> None:
-        """Say on stderr what happened, where, and how to fix it."""
+        """Print on stderr what happened, where, and how to fix it."""
         text = Text.assemble(("error: ", "bold red"), (error.what, "bold"))
         for label, value in (("where", error.where), ("fix", error.fix)):
             if value:
@@ -82,13 +80,13 @@ class Output:
 
     @contextmanager
     def progress(self) -> Iterator[OnProgress]:
-        """A bar on stderr for the length of a `with`; calls of the value move it. Nothing off a terminal."""
+        """Show a progress bar on stderr inside the block; calls of the value move it. Silent without a terminal."""
         with self.bars(1) as (report,):
             yield report
 
     @contextmanager
     def bars(self, count: int) -> Iterator[tuple[OnProgress, ...]]:
-        """As `progress`, several bars below each other."""
+        """Show several progress bars, like `progress`."""
         if not sys.stderr.isatty():
             yield (no_progress,) * count
             return
@@ -111,15 +109,15 @@ def _mover(bar: Progress, task: TaskID) -> OnProgress:
 
 
 class RateColumn(ProgressColumn):
-    """How many a second, of late."""
+    """Column with the current rate per second."""
 
     def render(self, task: Task) -> Text:
-        """Empty until it is known."""
+        """Render the rate; empty until it is known."""
         return Text(f"{task.speed:,.0f}/s" if task.speed else "", style="progress.data.speed")
 
 
 def new_table(*columns: str, numbers: int = 0) -> Table:
-    """A plain table. The last `numbers` columns are aligned right; without any, the last column may be broken."""
+    """Make a plain table. The last `numbers` columns are aligned right; without any, the last column may wrap."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for index, column in enumerate(columns):
         is_number = index >= len(columns) - numbers
@@ -129,12 +127,12 @@ def new_table(*columns: str, numbers: int = 0) -> Table:
 
 
 def error_fields(error: PenstockError) -> dict[str, object]:
-    """An error as it stands in a JSON result."""
+    """Convert an error for a JSON result."""
     return {"what": error.what, "where": error.where, "fix": error.fix, "code": error.code}
 
 
 def as_json(value: object) -> str:
-    """JSON in ASCII, so that no locale and no file name can break it; what is not a number becomes null."""
+    """Format a value as ASCII JSON, which no locale or file name can break; NaN becomes null."""
     return json.dumps(_plain(value), indent=2, allow_nan=False, default=str)
 
 
@@ -151,7 +149,7 @@ def _plain(value: object) -> object:
 
 
 class Printable:
-    """A thing to print whose texts cannot command the terminal: what names of files hold is shown, not obeyed.
+    """Wrapper that shows control characters in texts, such as file names, instead of obeying them.
 
     Rich's own colours are styles of its segments, not text, so they stay.
     """

@@ -1,4 +1,4 @@
-"""`penstock plan`: from a profile to a mix, with its reasons."""
+"""`penstock plan`: chooses a mix from a profile, with its reasons."""
 
 from __future__ import annotations
 
@@ -18,17 +18,23 @@ from penstock.profile import read_profile
 from penstock.storage import read_input, write_file
 from penstock.units import bytes_text, parse_bytes, parse_rate
 
-ProfilePath = Annotated[Path, typer.Argument(metavar="PROFILE", help="What `penstock profile` wrote.")]
-OutOption = Annotated[Path, typer.Option("--out", help="Where the plan goes.")]
-LosslessOption = Annotated[bool, typer.Option("--lossless", help="Only formats that give the pixels back (default).")]
+ProfilePath = Annotated[Path, typer.Argument(metavar="PROFILE", help="Profile file of `penstock profile`.")]
+OutOption = Annotated[Path, typer.Option("--out", help="File for the plan.")]
+LosslessOption = Annotated[
+    bool, typer.Option("--lossless", help="Use only formats that restore the exact pixels (default).")
+]
 QualityOption = Annotated[float | None, typer.Option("--min-ms-ssim", help="Allow formats with at least this MS-SSIM.")]
-StorageOption = Annotated[str, typer.Option("--storage-limit", help="Bytes that the dataset may take (40GB).")]
-MemoryOption = Annotated[str, typer.Option("--memory", help="Bytes for the loader's cache (8GiB); 0 for none.")]
-ComputeOption = Annotated[float | None, typer.Option("--compute-rate", help="Images per second that the model eats.")]
-CoresOption = Annotated[float | None, typer.Option("--cores", help="As if there were so many cores.")]
-DiskOption = Annotated[str, typer.Option("--disk", help="As if the disk were so fast (200MB/s).")]
-MethodOption = Annotated[str, typer.Option("--method", help="lp (any formats) or liquid (source and raw, in tenths).")]
-SeedOption = Annotated[int, typer.Option("--seed", min=0, help="Of the choice between images that are alike.")]
+StorageOption = Annotated[str, typer.Option("--storage-limit", help="Size limit of the dataset (40GB).")]
+MemoryOption = Annotated[str, typer.Option("--memory", help="Size of the loader's cache (8GiB). 0: no cache.")]
+ComputeOption = Annotated[
+    float | None, typer.Option("--compute-rate", help="Training throughput of the model, in images/s.")
+]
+CoresOption = Annotated[float | None, typer.Option("--cores", help="Number of cores to plan for.")]
+DiskOption = Annotated[str, typer.Option("--disk", help="Rate of the disk to plan for (200MB/s).")]
+MethodOption = Annotated[
+    str, typer.Option("--method", help="Method: lp (any formats) or liquid (source and raw, in steps of 10 %).")
+]
+SeedOption = Annotated[int, typer.Option("--seed", min=0, help="Seed of the random choice between equal images.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +64,7 @@ class GoalOptions:
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
+    """Add the command to the application."""
     add_command(
         app,
         "plan",
@@ -80,9 +86,9 @@ def plan(
     seed: SeedOption = 0,
     json: JsonOption = False,
 ) -> None:
-    """Choose the mix of formats that feeds training fastest, and say why.
+    """Choose the mix of formats with the highest training rate, and explain it.
 
-    Every rate of the profile can be overridden to ask what another machine would do.
+    Every rate of the profile can be overridden, to ask about another machine.
     """
     output = Output(json=json)
     goals = wanted.goals()

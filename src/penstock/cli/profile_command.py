@@ -21,16 +21,22 @@ from penstock.storage import write_file
 from penstock.transforms.named import NAMED
 from penstock.units import bytes_text, count_text
 
-SourcePath = Annotated[Path, typer.Argument(metavar="SRC", help="A folder of images, or any source of `build`.")]
-OutOption = Annotated[Path, typer.Option("--out", help="Where the profile goes.")]
-OnOption = Annotated[Path | None, typer.Option("--on", help="A folder on the disk where the dataset will live.")]
-SampleOption = Annotated[int, typer.Option("--sample", min=1, help="Images to measure.")]
-FormatsOption = Annotated[str, typer.Option("--formats", help="Candidates, separated by commas.")]
-LossyOption = Annotated[bool, typer.Option("--lossy", help="Measure lossy formats too.")]
-TransformOption = Annotated[str, typer.Option("--transform", help=f"Part of a decode: {', '.join(NAMED)}.")]
-ComputeOption = Annotated[float | None, typer.Option("--compute-rate", help="Images per second that the model eats.")]
-StepOption = Annotated[str, typer.Option("--step", help="module:function that takes a batch; its rate is measured.")]
-RanksOption = Annotated[int, typer.Option("--ranks", min=1, help="Processes that share this machine.")]
+SourcePath = Annotated[Path, typer.Argument(metavar="SRC", help="Folder of images, or any source of `build`.")]
+OutOption = Annotated[Path, typer.Option("--out", help="File for the profile.")]
+OnOption = Annotated[Path | None, typer.Option("--on", help="Folder on the disk that will hold the dataset.")]
+SampleOption = Annotated[int, typer.Option("--sample", min=1, help="Number of images to measure.")]
+FormatsOption = Annotated[str, typer.Option("--formats", help="Candidate formats, separated by commas.")]
+LossyOption = Annotated[bool, typer.Option("--lossy", help="Also measure lossy formats.")]
+TransformOption = Annotated[
+    str, typer.Option("--transform", help=f"Transform that is part of a decode: {', '.join(NAMED)}.")
+]
+ComputeOption = Annotated[
+    float | None, typer.Option("--compute-rate", help="Training throughput of the model, in images/s.")
+]
+StepOption = Annotated[
+    str, typer.Option("--step", help="Training step as module:function that takes a batch; its rate is measured.")
+]
+RanksOption = Annotated[int, typer.Option("--ranks", min=1, help="Number of processes that share this machine.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +67,7 @@ class MeasureOptions:
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
+    """Add the command to the application."""
     add_command(
         app,
         "profile",
@@ -81,9 +87,9 @@ def profile(
     wanted: MeasureOptions,
     json: JsonOption = False,
 ) -> None:
-    """Measure this machine and a dataset: disk, cores, and what images cost in each format.
+    """Measure this machine and a dataset: disk, cores, and the cost of images in each format.
 
-    Takes a minute or two. The source is only read; a probe file on the disk is removed again.
+    Takes a minute or two. The source is only read; a probe file on the disk is removed.
     """
     output = Output(json=json)
     options = wanted.profile_options()

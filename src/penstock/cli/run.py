@@ -1,6 +1,6 @@
 """One call of the command line, and its exit status: 0 done, 1 the job failed, 2 wrong usage, 130 interrupted.
 
-Every error ends here as what, where and fix; a traceback is shown only when asked for.
+Every error is printed as what, where and fix; a traceback is shown only on request.
 """
 
 from __future__ import annotations
@@ -74,17 +74,17 @@ def _show_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    """What a library warns about, in our form and without its line of code."""
+    """Print a library's warning in our form, without its line of code."""
     Output().warn(str(message))
 
 
 def _own_words(words: list[str]) -> list[str]:
-    """What comes before `--` is ours; the rest belongs to the command that `doctor` runs."""
+    """Return the arguments before `--`; the rest belongs to the command that `doctor` runs."""
     return words[: words.index("--")] if "--" in words else words
 
 
 def _told(error: Exception, words: list[str]) -> PenstockError:
-    """The error as what, where and fix."""
+    """Convert an error to what, where and fix."""
     if isinstance(error, PenstockError):
         return error
     if isinstance(error, UsageError):

@@ -1,4 +1,4 @@
-"""`penstock synth`: a procedural labelled dataset, for demos and tests."""
+"""`penstock synth`: writes a procedural labelled dataset, for demos and tests."""
 
 from __future__ import annotations
 
@@ -19,28 +19,31 @@ from penstock.units import bytes_text, count_text
 
 DEFAULTS = Scenes()
 
-Folder = Annotated[Path, typer.Argument(metavar="OUT", help="The folder to write; it must be empty or absent.")]
-ImagesOption = Annotated[int, typer.Option("--images", "-n", min=1, metavar="N", help="How many.")]
+Folder = Annotated[Path, typer.Argument(metavar="OUT", help="Folder to write; it must be empty or not exist.")]
+ImagesOption = Annotated[int, typer.Option("--images", "-n", min=1, metavar="N", help="Number of images.")]
 SizeOption = Annotated[str, typer.Option("--size", metavar="WxH", help="Width and height in pixels.")]
-ClassesOption = Annotated[int, typer.Option("--classes", min=1, metavar="K", help="Images take turns.")]
-FormatOption = Annotated[str, typer.Option("--format", "-f", metavar="FORMAT", help="As png or jpeg:q=85.")]
+ClassesOption = Annotated[int, typer.Option("--classes", min=1, metavar="K", help="Number of classes.")]
+FormatOption = Annotated[str, typer.Option("--format", "-f", metavar="FORMAT", help="Format such as png or jpeg:q=85.")]
 SeedOption = Annotated[
-    int, typer.Option("--seed", min=0, metavar="S", help="Another seed, other images of the same classes.")
+    int, typer.Option("--seed", min=0, metavar="S", help="Seed; another one gives other images of the same classes.")
 ]
 VariantOption = Annotated[
     str,
     typer.Option(
         "--variant",
         metavar="|".join(VARIANTS),
-        help="Where the label sits: in coarse structure, in fine texture, or in both.",
+        help="Part of the image that shows the label: coarse structure, fine texture, or both.",
     ),
 ]
 BitsOption = Annotated[
-    int, typer.Option("--bits", metavar="8|16", help="8: RGB. 16: grey with the values of a 12-bit sensor.")
+    int,
+    typer.Option("--bits", metavar="8|16", help="Bits per value. 8: RGB. 16: grey with the values of a 12-bit sensor."),
 ]
-MasksOption = Annotated[bool, typer.Option("--masks", help="Segmentation masks too: OUT/images, OUT/masks.")]
-ThreadsOption = Annotated[int, typer.Option("--threads", min=0, metavar="N", help="0: all usable cores.")]
-ForceOption = Annotated[bool, typer.Option("--force", help="Replace what synth wrote to OUT before.")]
+MasksOption = Annotated[bool, typer.Option("--masks", help="Also write segmentation masks: OUT/images, OUT/masks.")]
+ThreadsOption = Annotated[
+    int, typer.Option("--threads", min=0, metavar="N", help="Number of threads. 0: all usable cores.")
+]
+ForceOption = Annotated[bool, typer.Option("--force", help="Replace an earlier synthetic dataset at OUT.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +66,7 @@ class SceneOptions:
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
+    """Add the command to the application."""
     add_command(
         app,
         "synth",
@@ -86,8 +89,8 @@ def synth(
 ) -> None:
     """Write procedural labelled images that compress and train like photographs.
 
-    The same options give the same pixels on every machine, whatever the number of threads. Images go to
-    OUT/class000/000000.png and so on, one folder a class.
+    The same options give the same pixels on every machine, with any number of threads. Images go to
+    OUT/class000/000000.png and so on, one folder per class.
     """
     out = Output(json=json)
     scenes = wanted.scenes()

@@ -1,4 +1,4 @@
-"""`penstock verify`: whether a dataset is whole."""
+"""`penstock verify`: checks that a dataset is intact."""
 
 from __future__ import annotations
 
@@ -13,13 +13,15 @@ from penstock.codecs.contract import DEFAULT_MAX_PIXELS
 from penstock.records import verify as verify_dataset
 from penstock.units import bytes_text, count_text
 
-Folder = Annotated[Path, typer.Argument(metavar="DATASET", help="The folder of a dataset.")]
-QuickOption = Annotated[bool, typer.Option("--quick", help="Sizes and checksums only; decode nothing.")]
-ThreadsOption = Annotated[int, typer.Option("--threads", min=0, metavar="N", help="0: all usable cores.")]
+Folder = Annotated[Path, typer.Argument(metavar="DATASET", help="Folder of a dataset.")]
+QuickOption = Annotated[bool, typer.Option("--quick", help="Check only sizes and checksums, without decoding.")]
+ThreadsOption = Annotated[
+    int, typer.Option("--threads", min=0, metavar="N", help="Number of threads. 0: all usable cores.")
+]
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
+    """Add the command to the application."""
     add_command(app, "verify", verify, examples=("penstock verify photos.pen", "penstock verify photos.pen --quick"))
 
 
@@ -32,8 +34,8 @@ def verify(
 ) -> None:
     """Check a dataset: files, records, and pixels against the hashes of the source's.
 
-    Damage is named by file, byte and sample. The exit status is 1 if there is any. Images of more than --max-pixels are
-    named, not decoded.
+    Damage is reported by file, byte and sample, and the exit status is then 1. Images of more than --max-pixels are
+    reported, not decoded.
     """
     out = Output(json=json)
     with out.progress() as on_progress:

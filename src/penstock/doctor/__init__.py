@@ -1,4 +1,4 @@
-"""Where training waits, measured from outside, before anything is converted."""
+"""Diagnosis of where training waits, measured from outside, before anything is converted."""
 
 from penstock.doctor.command import watch_command
 from penstock.doctor.diagnosis import Diagnosis, Observed, diagnose_run

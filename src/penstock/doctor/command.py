@@ -1,4 +1,4 @@
-"""Runs a training command unchanged, and watches it."""
+"""Runs a training command unchanged and observes it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LOOK_SECONDS = 0.2
 
 
 def watch_command(command: Sequence[str], *, disk_bytes_per_second: float | None = None) -> tuple[int, Observed]:
-    """The command's exit code, and what was seen of it. Its output goes where ours goes, its input comes from ours."""
+    """Run a command with our input and output, and return its exit code and the observations."""
     if not command:
         raise ArgumentError(
             "there is no command to run", where="doctor", fix="write `penstock doctor -- python train.py`"
@@ -78,7 +78,7 @@ def _environment(folder: str) -> dict[str, str]:
 
 
 def _read_epochs(folder: Path) -> list[Document]:
-    """What the hook wrote, a file per process that had a DataLoader."""
+    """Read what the hook wrote, one file per process that had a DataLoader."""
     files = [
         Document({"epochs": json.loads(read_file(path))}, path.name)
         for path in entries_of(folder)

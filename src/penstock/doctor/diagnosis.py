@@ -1,4 +1,4 @@
-"""From timings and counters to a diagnosis: how much is waiting, on what, and what could be had."""
+"""Diagnosis from timings and counters: how much time is waiting, for what, and what could be gained."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from penstock.rates import CORNERS, Bottleneck, bottleneck_by_usage
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """What was seen of a training run."""
+    """Observations of a training run."""
 
     num_batches: int
     wait_seconds: float
@@ -37,7 +37,7 @@ class Observed:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """Who limits a training run. Shares are of the time between first and last batch."""
+    """Bottleneck of a training run. Shares are of the time between first and last batch."""
 
     stall_share: float
     bottleneck: Bottleneck
@@ -51,15 +51,15 @@ class Diagnosis:
 
     @property
     def triangle(self) -> tuple[float, float, float]:
-        """Liquid's triangle: how busy compute (goodput), decode (cores) and storage are; 0 where unknown.
+        """Liquid's triangle: utilisation of compute (goodput), decode (cores) and storage; 0 if unknown.
 
-        Goodput is the rate divided by the rate with data resident in memory, which is estimated from the steps: without
+        Goodput is the rate divided by the rate with all data in memory. That rate is estimated from the steps: without
         waiting, a run of `wait + step` seconds would take `step` seconds.
         """
         return 1 - self.stall_share, self.cpu_share, min(1.0, self.disk_share or 0.0)
 
     def as_dict(self) -> dict[str, Json]:
-        """For `--json` and reports."""
+        """Convert the diagnosis for `--json` and reports."""
         members = asdict(self)
         triangle: dict[str, Json] = dict(zip(CORNERS, self.triangle, strict=True))
         return members | {"advice": list(self.advice), "triangle": triangle}

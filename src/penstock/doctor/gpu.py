@@ -1,4 +1,4 @@
-"""How busy the accelerators are, as `nvidia-smi` tells it once a second; nothing where there is no such program."""
+"""Utilisation of the GPUs from `nvidia-smi`, once a second; nothing without that program."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ QUERY = ("--query-gpu=utilization.gpu", "--format=csv,noheader,nounits", "--loop
 
 
 class GpuMeter:
-    """Samples all GPUs of the machine from `with` to its end; looked at now and then, it never fills its pipe."""
+    """Meter of all GPUs of the machine inside a `with` block. Read it now and then, so that its pipe never fills."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
@@ -35,14 +35,14 @@ class GpuMeter:
             self._process.stdout.close()
 
     def look(self) -> float | None:
-        """The mean over time and GPUs so far, from 0 to 1; None if no GPU was seen."""
+        """Return the mean over time and GPUs so far, from 0 to 1; None if no GPU was seen."""
         if self._process is not None and self._process.stdout is not None:
             self._said += self._process.stdout.read() or b""
         return mean_share(self._said.decode(errors="replace"))
 
 
 def mean_share(text: str) -> float | None:
-    r"""The mean of percentages, one a line; None without any.
+    r"""Compute the mean of percentages, one per line, as a share; None without any.
 
     >>> mean_share("80\n100\n[N/A]\n"), mean_share("no devices were found")
     (0.9, None)

@@ -1,7 +1,7 @@
-"""DS-Analyzer's three phases: an epoch split into compute, preparation stall and fetch stall, by difference.
+"""DS-Analyzer's three phases: splits an epoch into compute, preparation stall and fetch stall, by differences.
 
-Timers inside a loop cannot tell a wait for the disk from a wait for the processor. Three runs can: on one batch that
-stays in memory (compute alone), with everything in the page cache (plus preparation), and with nothing there (plus
+Timers inside a loop cannot distinguish a wait for the disk from a wait for the processor. Three runs can: with one
+batch in memory (compute alone), with everything in the page cache (plus preparation), and with nothing cached (plus
 fetching).
 """
 
@@ -22,7 +22,7 @@ Batch = TypeVar("Batch")
 
 @dataclass(frozen=True, slots=True)
 class Phases:
-    """Seconds per batch, each phase alone on the critical path."""
+    """Seconds per batch of each phase alone."""
 
     num_batches: int
     compute_seconds: float
@@ -33,7 +33,7 @@ class Phases:
 
     @property
     def bottleneck(self) -> Bottleneck:
-        """Name the largest part: `compute`, `decode` (preparation) or `storage`."""
+        """Largest part: `compute`, `decode` (preparation) or `storage`."""
         parts: dict[Bottleneck, float] = {
             "compute": self.compute_seconds,
             "decode": self.prep_stall_seconds,
@@ -42,7 +42,7 @@ class Phases:
         return max(parts, key=lambda name: parts[name])
 
     def as_dict(self) -> dict[str, Json]:
-        """For reports."""
+        """Convert the phases for reports."""
         return {**asdict(self), "bottleneck": self.bottleneck}
 
 
@@ -53,10 +53,10 @@ def diagnose(
     max_batches: int = 200,
     drop_caches: Callable[[], object] | None = None,
 ) -> Phases:
-    """Run a step over a loader in three phases and say what each costs.
+    """Run a step over a loader in three phases, and return the cost of each.
 
-    The loader must be able to start over. `step` must end when its work does (synchronise a device in it).
-    `drop_caches` empties the page cache of the loader's files; without it the third phase is left out.
+    The loader must be restartable. `step` must end when its work does (synchronise a device in it). `drop_caches`
+    empties the page cache of the loader's files; without it, the third phase is left out.
 
     >>> found = diagnose([1, 2, 3, 4], lambda batch: None)
     >>> found.num_batches, found.is_cold

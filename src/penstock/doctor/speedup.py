@@ -1,4 +1,4 @@
-"""What Penstock would buy a run that was watched, before anything is converted: a short profile, and its plan."""
+"""Estimate of the speed-up from Penstock for an observed run, by a short profile and its plan."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PROBE = DiskProbe(file_bytes=64 << 20, repeats=2, num_small_reads=1024)
 
 @dataclass(frozen=True, slots=True)
 class SpeedupEstimate:
-    """Images per second: as it was seen, at most if nothing waited, and with Penstock from the folder or converted."""
+    """Rates in images/s: as observed, without waiting, and with Penstock from the folder or converted."""
 
     data: str
     today: float
@@ -32,11 +32,11 @@ class SpeedupEstimate:
 
     @property
     def gain(self) -> float:
-        """Of the converted dataset over today."""
+        """Rate of the converted dataset divided by today's rate."""
         return self.converted / self.today
 
     def as_dict(self) -> dict[str, Json]:
-        """For `--json`."""
+        """Convert the estimate for `--json`."""
         return {
             "data": self.data,
             "today_images_per_second": self.today,
@@ -48,7 +48,7 @@ class SpeedupEstimate:
         }
 
     def sentences(self) -> list[str]:
-        """As a person is told it."""
+        """Describe the estimate in sentences."""
         mix = " + ".join(f"{share:.0%} {name}" for name, share in self.mix.items())
         said = [
             f"Today {self.today:,.0f} images/s; the steps alone would take {self.compute:,.0f}.",
@@ -63,7 +63,7 @@ class SpeedupEstimate:
 
 
 def short_profile(transform: str = "none") -> ProfileOptions:
-    """Half a minute at most: enough for a first answer."""
+    """Return options for a profile of at most half a minute, enough for a first answer."""
     return ProfileOptions(
         sample=SAMPLE, transform=transform, budget_seconds=BUDGET_SECONDS, repeat_seconds=0.1, disk=PROBE
     )
@@ -72,9 +72,9 @@ def short_profile(transform: str = "none") -> ProfileOptions:
 def estimate(
     observed: Observed, data: Path, options: ProfileOptions | None = None, *, on_progress: OnProgress = no_progress
 ) -> SpeedupEstimate | None:
-    """Profile `data` for some seconds and plan for the observed steps; None if the batches' size is not known.
+    """Profile `data` for some seconds and plan for the observed steps; None if the batch size is unknown.
 
-    The source is only read. `options` are `short_profile`'s by default.
+    The source is only read. `options` default to `short_profile`.
     """
     if observed.num_batches == 0 or not observed.batch_size:
         return None

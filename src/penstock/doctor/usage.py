@@ -1,4 +1,4 @@
-"""What a command and its children use of the processor and the disk while they run, read from /proc."""
+"""Processor and disk use of a command and its children while they run, from /proc."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Usage:
 
 
 class TreeMeter:
-    """Adds up a process and all that descend from it; one that ended counts up to the last look at it."""
+    """Meter of a process and its descendants. A process that ended counts up to its last reading."""
 
     def __init__(self, root: int) -> None:
         self._root = root
@@ -27,7 +27,7 @@ class TreeMeter:
         self._tick = os.sysconf("SC_CLK_TCK")
 
     def look(self) -> Usage:
-        """Read everybody's counters now."""
+        """Read the counters of all processes now."""
         for process in self._tree():
             used = self._used(process)
             if used is not None:
@@ -37,7 +37,7 @@ class TreeMeter:
         )
 
     def anonymous_bytes(self) -> int:
-        """Memory of them all, now, that no file backs: what a limit must leave before anything can be cached."""
+        """Return the current memory of all processes that no file backs, which a memory limit must leave free."""
         # Proportional: pages that forked workers still share with their parent count once.
         lines = [line for process in self._tree() for line in read_lines(f"/proc/{process}/smaps_rollup")]
         return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss_Anon:"))

@@ -1,4 +1,4 @@
-"""One line around any loader, to see how long the loop waits for its batches."""
+"""Wrapper around any loader that measures how long the loop waits for its batches."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Batch = TypeVar("Batch")
 
 
 class Watch(Generic[Batch]):
-    """Yields what a loader yields; after a pass `observed` and `diagnosis` speak of it, and `report` is told."""
+    """Wrapper that yields what a loader yields. After a pass it has `observed` and `diagnosis`, and calls `report`."""
 
     def __init__(self, loader: Iterable[Batch], report: Callable[[str], None] | None) -> None:
         self._loader = loader
@@ -24,7 +24,7 @@ class Watch(Generic[Batch]):
 
     @property
     def diagnosis(self) -> Diagnosis:
-        """Of the last pass; RuntimeError before the first has begun to yield."""
+        """Diagnosis of the last pass; raises RuntimeError before the first has begun to yield."""
         if self.observed is None:
             raise RuntimeError("nothing was watched yet: loop over it first")
         return diagnose_run(self.observed)
@@ -73,7 +73,7 @@ class Watch(Generic[Batch]):
 def watch(loader: Iterable[Batch], *, report: Callable[[str], None] | None = print) -> Watch[Batch]:
     """Time a loader against the loop that uses it: `for batch in penstock.watch(loader)`.
 
-    After every pass `report` gets a sentence; None keeps silent, and `.diagnosis` has the numbers.
+    After every pass, `report` is called with a sentence; None keeps silent. `.diagnosis` has the numbers.
 
     >>> watched = watch([1, 2, 3], report=None)
     >>> list(watched), watched.observed.num_batches

@@ -1,6 +1,6 @@
-"""(DL)²'s flow chart, as sentences with their evidence: what to do about a loader that is late. Pure.
+"""Flow chart of (DL)² as sentences with their evidence: what to do about a slow loader. Pure functions.
 
-Highest quality that fits in memory, then look at the bottleneck again; what a limit of time or storage changes.
+Take the highest quality that fits in memory, then look at the bottleneck again; limits of time or storage change this.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ TOLERABLE = 0.01
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """What is known of a training run and its data; what is not known is left out."""
+    """Known facts about a training run and its data; unknown ones are left out."""
 
     stall_share: float | None = None
     """Of a step that waits for data."""
@@ -40,7 +40,7 @@ class Situation:
 
 
 def flow_chart(situation: Situation) -> tuple[str, ...]:
-    """What to do, in order.
+    """Return advice as sentences, in order.
 
     >>> flow_chart(Situation(stall_share=0.01, bottleneck="compute"))[0]
     'Keep the data as it is: 1 % of a step waits for data, so neither smaller files nor a cache buys time.'
@@ -63,7 +63,7 @@ def flow_chart(situation: Situation) -> tuple[str, ...]:
 
 
 def _faster(situation: Situation) -> str:
-    """Variants that were measured to spare the cores, the fastest first."""
+    """Name the variants that measured faster on the cores, the fastest first."""
     gains = sorted(situation.cpu_gains.items(), key=lambda item: -item[1])
     told = ", ".join(
         f"{name} is {gain:.2f} times as fast as the source" for name, gain in gains if gain > 1 + LITTLE_GAIN
@@ -72,7 +72,7 @@ def _faster(situation: Situation) -> str:
 
 
 def _memory(situation: Situation) -> list[str]:
-    """Highest quality that fits in memory."""
+    """Name the highest quality that fits in memory."""
     memory, sizes = situation.memory_bytes, situation.sizes
     if memory is None and situation.losses and sizes:
         return [_choices(situation)]
@@ -101,7 +101,7 @@ def _memory(situation: Situation) -> list[str]:
 
 
 def _choices(situation: Situation) -> str:
-    """Without a word on memory: what there is to choose from, and what not to."""
+    """List the possible choices if nothing is known about memory."""
     sizes = situation.sizes
     ordered = sorted(sizes, key=lambda name: -sizes[name])
     good = [f"{name} ({bytes_text(sizes[name])})" for name in ordered if _is_tolerable(situation, name)]

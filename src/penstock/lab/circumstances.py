@@ -1,4 +1,4 @@
-"""What a line depends on besides its cell: the code, the machine, the day."""
+"""Conditions of a line besides its cell: the code, the machine, the day."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RIVALS = ("torch", "pillow", "imagecodecs", "nvidia-dali-cuda120", "ffcv", "comp
 
 
 def circumstances() -> dict[str, Json]:
-    """Commit (with a plus sign if files have changed since), machine, time, and versions of what may matter."""
+    """Return commit (with a plus sign if files have changed since), machine, time, and versions of libraries."""
     machine = this_machine()
     return {
         "penstock": __version__,
@@ -34,7 +34,7 @@ def circumstances() -> dict[str, Json]:
 
 @cache
 def commit_text() -> str:
-    """The commit of the checkout that this code runs from; empty for an installed package."""
+    """Return the commit of the checkout that this code runs from; empty for an installed package."""
     commit = _git("rev-parse", "--short=12", "HEAD")
     return commit + "+" * bool(commit and _git("status", "--porcelain", "--untracked-files=no", "--", "src", "native"))
 

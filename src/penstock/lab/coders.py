@@ -1,6 +1,6 @@
-"""One way to encode and decode for the lab's codec table: Penstock's codecs, and those of rival libraries.
+"""Encoders and decoders for the lab's codec table: Penstock's codecs, and those of rival libraries.
 
-Rivals (`avif`, `jxl`, `jpeg2k` through imagecodecs; `compressai`, learned ones) are measured, never used: no dataset is
+Rivals (`avif`, `jxl`, `jpeg2k` through imagecodecs; `compressai`, learned ones) are only measured: no dataset is
 written in them.
 """
 
@@ -21,7 +21,7 @@ from penstock.types import Pixels
 
 @dataclass(frozen=True, slots=True)
 class Coder:
-    """A format as two functions."""
+    """Format as two functions."""
 
     encode: Callable[[Pixels], bytes]
     decode: Callable[[bytes], Pixels]
@@ -29,7 +29,7 @@ class Coder:
 
 
 def coder_of(text: str) -> Coder:
-    """The coder of a format such as `jpeg:q=85` or `avif:q=60`; `LeftOut` if its library is not installed.
+    """Return the coder of a format such as `jpeg:q=85` or `avif:q=60`; `LeftOut` if its library is missing.
 
     >>> import numpy
     >>> coder = coder_of("png")
@@ -51,7 +51,7 @@ def coder_of(text: str) -> Coder:
 
 
 def check_coder(text: str) -> None:
-    """Refuse a text that names no format. Nothing needs to be installed for it."""
+    """Refuse a text that is not a format, without needing its library."""
     name = text.partition(":")[0]
     if name == "compressai":
         parse_learned(text)
@@ -62,13 +62,13 @@ def check_coder(text: str) -> None:
 
 
 def _quality(text: str) -> int | None:
-    """The `q` of a format's text; None if it says `lossless`, or nothing."""
+    """Return the `q` of a format's text; None if it is `lossless` or missing."""
     name, _, told = text.partition(":")
     if told in ("", "lossless"):
         return None
     if not (told.startswith("q=") and told[2:].isdecimal() and int(told[2:]) <= 100):
         fix = f"write {name}:lossless or {name}:q=50"
-        raise ArgumentError(f"{told!r} is no quality of {name}", where="formats", fix=fix, code=100)
+        raise ArgumentError(f"{told!r} is not a quality of {name}", where="formats", fix=fix, code=100)
     return int(told[2:])
 
 

@@ -1,7 +1,7 @@
-"""Reads training reports of NVIDIA's DLLogger, as (DL)² wrote them: lines of `DLLL ` and JSON.
+"""Reader of training reports of NVIDIA's DLLogger, as (DL)² wrote them: lines of `DLLL ` and JSON.
 
-A report is the parameters (step P), means over iterations (T, V; passed over), a few lines per epoch (E) and a summary
-(S). Only what an analysis needs is kept.
+A report has the parameters (step P), means over iterations (T, V; skipped), a few lines per epoch (E) and a summary
+(S). Only the values that an analysis needs are kept.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ PREFIX = b"DLLL "
 
 @dataclass(frozen=True, slots=True)
 class Epoch:
-    """One epoch of a report; None for what it does not say."""
+    """One epoch of a report; None for missing values."""
 
     number: int
     seconds: float | None = None
@@ -35,7 +35,7 @@ class Epoch:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What one training run wrote."""
+    """Report of one training run."""
 
     parameters: Mapping[str, Json]
     epochs: tuple[Epoch, ...]
@@ -44,7 +44,7 @@ class Report:
     best_top5: float | None = None
 
     def parameter(self, name: str) -> str:
-        """A parameter as text; empty if there is none."""
+        """Return a parameter as text; empty if it is missing."""
         value = self.parameters.get(name)
         return "" if value is None else str(value)
 
@@ -58,7 +58,7 @@ class _Draft:
 
 
 def read_report(data: bytes, where: str) -> Report:
-    """Parse a report; ArgumentError with the line number of what is wrong. A line cut off at the end is passed over."""
+    """Parse a report. Raise ArgumentError with the line number of an error; an incomplete last line is skipped."""
     draft = _Draft()
     lines = data.split(b"\n")
     for number, line in enumerate(lines, start=1):
@@ -70,7 +70,7 @@ def read_report(data: bytes, where: str) -> Report:
             if number == len(lines):
                 break  # a run that was killed while it wrote
             raise ArgumentError(
-                f"this is no line of DLLogger: {line[:60]!r}",
+                f"this is not a line of DLLogger: {line[:60]!r}",
                 where=f"line {number} of {where}",
                 fix="give a folder of experiment_report.json files",
             ) from cause
@@ -99,7 +99,7 @@ def _take(draft: _Draft, line: bytes) -> None:
 
 
 def _numbers(data: Mapping[str, Json]) -> dict[str, float]:
-    """Values as numbers; times are written as `206.05037 s`."""
+    """Convert values to numbers; times are written as `206.05037 s`."""
     found = {}
     for name, value in data.items():
         if isinstance(value, str) and value.endswith(" s"):

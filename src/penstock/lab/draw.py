@@ -1,4 +1,4 @@
-"""From lines to what figures need: grouped, averaged over seeds, with intervals."""
+"""Preparation of lines for figures: grouped, averaged over seeds, with intervals."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from penstock.report.charts import Series
 
 
 def of_setting(lines: Iterable[Line], name: str) -> dict[str, list[Line]]:
-    """Lines by the text of a setting, in order of appearance."""
+    """Group lines by the text of a setting, in order of appearance."""
     groups: dict[str, list[Line]] = {}
     for line in lines:
         groups.setdefault(str(line.setting(name)), []).append(line)
@@ -19,19 +19,19 @@ def of_setting(lines: Iterable[Line], name: str) -> dict[str, list[Line]]:
 
 
 def by_seed(lines: Iterable[Line], measure: str) -> dict[int, float]:
-    """A measure of each seed."""
+    """Return a measure of each seed."""
     return {line.seed: line.number(measure) for line in lines}
 
 
 def estimates(lines: Iterable[Line], setting: str, measure: str) -> dict[str, Estimate]:
-    """A measure over the seeds, by the text of a setting."""
+    """Estimate a measure over the seeds, by the text of a setting."""
     return {
         name: estimate([line.number(measure) for line in group]) for name, group in of_setting(lines, setting).items()
     }
 
 
 def series_of(name: str, values: Mapping[float, Estimate]) -> Series:
-    """A line of estimates with their intervals, by place."""
+    """Make a series of estimates with their intervals, sorted by place."""
     ordered = sorted(values.items())
     return Series(
         name,
@@ -41,12 +41,12 @@ def series_of(name: str, values: Mapping[float, Estimate]) -> Series:
 
 
 def table_of(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Table:
-    """A table of anything that has a text."""
+    """Make a table from values that have a text."""
     return Table(tuple(columns), tuple(tuple(str(cell) for cell in row) for row in rows))
 
 
 def circumstances_section(lines: Sequence[Line]) -> Section:
-    """Under what it was measured, and what could not be."""
+    """Describe the conditions of the measurements, and what could not be measured."""
     first = lines[0].circumstances
     code = f"penstock {first['penstock']}" + (f" at commit {first['commit']}" if first["commit"] else "")
     seeds = ", ".join(map(str, sorted({line.seed for line in lines})))
@@ -73,6 +73,6 @@ def circumstances_section(lines: Sequence[Line]) -> Section:
 
 
 def _subject(line: Line) -> str:
-    """What a cell is about, in a word."""
+    """Name the subject of a cell in one word."""
     names = ("format", "policy", "loader", "variant")
     return str(next((line.setting(name) for name in names if line.setting(name)), line.job))

@@ -1,4 +1,4 @@
-"""What a disk gave during a training, from sysstat's `iostat -o JSON` and the ends of its epochs. Pure."""
+"""Disk reads during a training run, from sysstat's `iostat -o JSON` and the ends of its epochs. Pure functions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ STAMP = "%m/%d/%y %H:%M:%S"
 
 
 def read_samples(data: bytes, where: str) -> list[tuple[datetime, float]]:
-    """(end of the second, bytes read from all disks) of every sample."""
+    """Return (end of the second, bytes read from all disks) of every sample."""
     try:
         (host,) = json.loads(data)["sysstat"]["hosts"]
         return [
@@ -24,12 +24,12 @@ def read_samples(data: bytes, where: str) -> list[tuple[datetime, float]]:
         ]
     except (ValueError, KeyError, TypeError) as cause:
         raise ArgumentError(
-            "this is no output of iostat -o JSON with dates", where=where, fix="leave the run out"
+            "this is not an output of iostat -o JSON with dates", where=where, fix="leave the run out"
         ) from cause
 
 
 def bytes_per_epoch(samples: Sequence[tuple[datetime, float]], epochs: Sequence[Epoch]) -> float | None:
-    """The mean over the epochs after the first, each from the end of the one before to its own; None without two ends.
+    """Return the mean bytes over the epochs after the first, each from the end of the one before; None without.
 
     >>> ends = [Epoch(number, ended=f"2021-09-06 06:0{number}:00.5") for number in (1, 2, 3)]
     >>> at = [(datetime(2021, 9, 6, 6, minute, 30), float(minute)) for minute in (0, 1, 2)]

@@ -1,4 +1,4 @@
-"""Runs a recipe cell by cell: interleaved, each line written when it is there, continued after a kill."""
+"""Run of a recipe, cell by cell: interleaved, with each line written at once, and continued after a kill."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ VARIANTS = ("variant", "validation", "stages")
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Whom to tell: cells done of all cells, and what the cell under way does."""
+    """Callbacks for progress: finished cells, and the work of the current cell."""
 
     cells: OnProgress = no_progress
     inside: OnProgress = no_progress
 
 
 def run_recipe(recipe: Recipe, data: Path, out: Path, progress: Progress = Progress()) -> list[Line]:  # noqa: B008  # frozen
-    """Measure all cells of a recipe that `out` has no line of yet; gives all lines.
+    """Measure all cells of a recipe that `out` has no line of yet, and return all lines.
 
-    Cells of one seed come before those of the next, each seed beginning with another cell, so that a drift of the
-    machine meets all variants alike. A folder that holds another run is refused, and so are settings that cannot be.
+    All cells of one seed come before those of the next, and each seed starts with another cell, so that a drift of the
+    machine affects all variants equally. A folder with another run, and invalid settings, are refused.
     """
     recipe.check()
     work = Work(data, out / "data", progress.inside)
@@ -66,13 +66,13 @@ def run_recipe(recipe: Recipe, data: Path, out: Path, progress: Progress = Progr
 
 
 def is_finished(out: Path) -> bool:
-    """Whether all cells of a run are measured, or left out; of an older run, whether nothing shows a kill."""
+    """Return whether all cells of a run are measured or left out; for an older run, whether it was not killed."""
     was_killed = exists(out / LOCK_FILE) and not exists(out / PARQUET_FILE)
     return _told(out).flag("is_finished", not was_killed)
 
 
 def load_run(out: Path) -> tuple[Recipe, str, list[Line]]:
-    """The recipe of a run with its settings, the name of its data, and its lines."""
+    """Load the recipe of a run with its settings, the name of its data, and its lines."""
     told = _told(out)
     settings = told.child("settings").members
     recipe = with_settings(find_recipe(told.text("recipe")), [f"{name}={value}" for name, value in settings.items()])
@@ -83,13 +83,13 @@ def _told(out: Path) -> Document:
     path = out / RUN_FILE
     if not exists(path):
         raise ArgumentError(
-            "this is no folder of a run", where=str(out), fix="give what `lab run` had as --out", code=100
+            "this is not a folder of a run", where=str(out), fix="give what `lab run` had as --out", code=100
         )
     return read_document(read_file(path), kind=RUN_KIND, version=1, where=str(path))
 
 
 def interleaved(cells: Sequence[Cell]) -> list[Cell]:
-    """Cells seed by seed, each seed's beginning further on.
+    """Order cells seed by seed, each seed starting with another cell.
 
     >>> cells = [Cell("load", {"variant": name}, seed) for name in "abc" for seed in (0, 1)]
     >>> "".join(str(cell.settings["variant"]) for cell in interleaved(cells))
@@ -103,7 +103,7 @@ def interleaved(cells: Sequence[Cell]) -> list[Cell]:
 
 
 def measure(recipe: str, cell: Cell, work: Work) -> Line:
-    """Run one cell: in this process, or under limits in one of its own."""
+    """Run one cell in this process, or under limits in its own process."""
     order = Order(cell.job, dict(cell.settings), _paths(cell, work), cell.seed)
     enforced_by, left_out = Enforcement(), ""
     measures: Measures = {}
@@ -144,7 +144,7 @@ def _run_limited(order: Order, cell: Cell, work: Work) -> tuple[Measures, Enforc
 
 
 def _paths(cell: Cell, work: Work) -> dict[str, str]:
-    """Where the variants are that a cell names; made if they are not there."""
+    """Return the paths of the variants that a cell names; missing ones are made."""
     named: list[str] = []
     for name in VARIANTS:
         value = cell.settings.get(name)
@@ -156,7 +156,7 @@ def _paths(cell: Cell, work: Work) -> dict[str, str]:
 
 
 def _claim(recipe: Recipe, data: Path, out: Path) -> None:
-    """Write down what this run is, or check that it is the same as before; one that measured nothing yet may change."""
+    """Record the identity of this run, or check that it is the same as before. A run without lines may change."""
     if not exists(out / RUN_FILE) or not load_lines(out):
         _write_down(recipe, data, out, is_finished=False)
         return

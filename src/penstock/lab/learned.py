@@ -1,4 +1,4 @@
-"""Learned codecs of CompressAI, in an environment of their own: it pins versions of torch that nobody else wants."""
+"""Learned codecs of CompressAI, in their own environment, because CompressAI pins old versions of torch."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ METRICS = ("mse", "ms-ssim")
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """A network of CompressAI's."""
+    """Network of CompressAI."""
 
     model: str
     quality: int
@@ -33,7 +33,7 @@ class Learned:
 
 
 def parse_learned(format: str) -> Learned:
-    """Read `compressai:MODEL:q=QUALITY`, with `:metric=ms-ssim` for networks trained for that.
+    """Parse `compressai:MODEL:q=QUALITY`, with `:metric=ms-ssim` for networks trained for it.
 
     >>> parse_learned("compressai:mbt2018-mean:q=3:metric=ms-ssim")
     Learned(model='mbt2018-mean', quality=3, metric='ms-ssim')
@@ -44,7 +44,7 @@ def parse_learned(format: str) -> Learned:
     quality, metric = told.pop("q", ""), told.pop("metric", METRICS[0])
     if not model or told or not all("=" in part for part in parts) or not quality.isdecimal() or metric not in METRICS:
         raise ArgumentError(
-            f"this is no learned codec: {format!r}",
+            f"this is not a learned codec: {format!r}",
             where="formats",
             fix=f"write compressai:MODEL:q=1 to q=8, with :metric={METRICS[1]} if it is wanted",
             code=100,
@@ -53,10 +53,10 @@ def parse_learned(format: str) -> Learned:
 
 
 def measure_learned(format: str, images: list[Pixels], python: str, weights: str = PUBLISHED) -> Measures:
-    """Measure `compressai:MODEL:q=QUALITY` with the interpreter `python`; `LeftOut` if CompressAI is not there.
+    """Measure `compressai:MODEL:q=QUALITY` with the interpreter `python`; `LeftOut` without CompressAI.
 
-    `weights`: those that CompressAI downloads, `untrained`, or a file of them (a state dict, or a checkpoint that has
-    one); `LeftOut` if they cannot be had, or are another network's.
+    `weights` are those that CompressAI downloads, `untrained`, or a file with weights (a state dict, or a checkpoint
+    with one). Raises `LeftOut` if they are not available, or belong to another network.
     """
     learned = parse_learned(format)
     interpreter = python or sys.executable

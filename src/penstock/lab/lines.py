@@ -1,4 +1,4 @@
-"""The results of a run: a JSON object a line, appended when a cell is done, never changed. Layout: spec/results.md."""
+"""Results of a run: one JSON object per line, appended when a cell is done, never changed. Layout: spec/results.md."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FORMER_NAMES = {"means": "enforced_by"}
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """What one cell gave, and under which circumstances."""
+    """Result of one cell, with its conditions."""
 
     key: str
     recipe: str
@@ -37,25 +37,25 @@ class Line:
     """Commit, machine, date, versions."""
 
     def setting(self, name: str) -> Any:  # noqa: ANN401  # whatever JSON holds
-        """A setting; None if this cell has none of the name."""
+        """Return a setting, or None if this cell does not have it."""
         return self.settings.get(name)
 
     def number(self, name: str) -> float:
-        """A measure."""
+        """Return a measure as a number."""
         return float(self.measures[name])
 
     @property
     def epochs(self) -> Sequence[Mapping[str, float]]:
-        """What each epoch gave."""
+        """Results of each epoch."""
         return tuple(self.measures.get("epochs", ()))
 
     def as_dict(self) -> dict[str, Json]:
-        """As it is written."""
+        """Return the line as it is written."""
         return {name: _plain(getattr(self, name)) for name in self.__slots__}
 
 
 def read_lines(data: bytes, where: str) -> list[Line]:
-    """Lines of a file; one that a kill cut off at the end is passed over."""
+    """Read the lines of a file; an incomplete last one is skipped."""
     found = []
     rows = data.split(b"\n")
     for number, row in enumerate(rows, start=1):
@@ -67,7 +67,7 @@ def read_lines(data: bytes, where: str) -> list[Line]:
             if number == len(rows):
                 break
             raise ArgumentError(
-                f"this is no line of a lab run: {row[:60]!r}",
+                f"this is not a line of a lab run: {row[:60]!r}",
                 where=f"line {number} of {where}",
                 fix="give the folder of a run",
             ) from cause
@@ -80,18 +80,18 @@ def _with_current_names(members: dict[str, Any]) -> dict[str, Any]:
 
 
 def load_lines(run: Path) -> list[Line]:
-    """The lines of a run's folder; none if it has not begun."""
+    """Load the lines of a run's folder; empty if it has not begun."""
     path = run / FILE_NAME
     return read_lines(read_file(path), str(path)) if exists(path) else []
 
 
 def add_line(run: Path, line: Line) -> None:
-    """Append a line: whole, or not at all."""
+    """Append a line, completely or not at all."""
     append_line(run / FILE_NAME, json.dumps(line.as_dict(), allow_nan=False).encode())
 
 
 def write_parquet(lines: Sequence[Line], path: Path) -> None:
-    """The lines as a table: a row each, settings and plain measures as columns, epochs as a list."""
+    """Write the lines as a table: one row per line, settings and measures as columns, epochs as a list."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -104,7 +104,7 @@ def write_parquet(lines: Sequence[Line], path: Path) -> None:
 
 
 def measured(lines: Iterable[Line], job: str = "", **settings: object) -> list[Line]:
-    """Lines that were measured and have these settings, in order."""
+    """Return lines that were measured and have these settings, in order."""
     return [
         line
         for line in lines

@@ -1,6 +1,6 @@
-"""Analyses a folder of published (DL)² runs: what its tables and figures say, from the logs alone.
+"""Analysis of a folder of published (DL)² runs: its tables and figures, from the logs alone.
 
-Runs are known by their folders' names, as the authors named them; models, variants and budgets may be others.
+Runs are identified by the authors' folder names; models, variants and budgets may differ.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _KINDS = (_BUDGET, _ACCURACY, _SUBSET, _REGIMEN, _CACHE, _EPOCH_TIME, _LOADER, _
 
 @dataclass(frozen=True, slots=True)
 class EpochTime:
-    """Table III: what an epoch takes, and how much of a step waits."""
+    """Table III: the time of an epoch, and the share of a step that waits."""
 
     data: str
     model: str
@@ -69,7 +69,7 @@ class EpochTime:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Fig 7: the best accuracy that a time budget bought."""
+    """Fig 7: the best accuracy within a time budget."""
 
     data: str
     model: str
@@ -84,7 +84,7 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """Fig 8: compress or subsample to the same share of the original's size."""
+    """Fig 8: compressed or subsampled to the same share of the original's size."""
 
     data: str
     model: str
@@ -96,7 +96,7 @@ class Storage:
 
 @dataclass(frozen=True, slots=True)
 class Cache:
-    """Fig 10: cache and compression, apart and together."""
+    """Fig 10: cache and compression, alone and together."""
 
     data: str
     model: str
@@ -122,7 +122,7 @@ class Regimen:
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """Fig 3 and 6: how fast training ran from a storage, or (synthetic) without any; Fig 1a: loading alone."""
+    """Fig 3 and 6: the rate of training from a storage, or (synthetic) without any; Fig 1a: loading alone."""
 
     model: str
     """Empty for a loader alone."""
@@ -136,7 +136,7 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class Thrashing:
-    """Fig 2: what an epoch read from the disk under a limit of memory."""
+    """Fig 2: the bytes that an epoch read from the disk under a limit of memory."""
 
     loader: str
     memory_gib: int
@@ -145,7 +145,7 @@ class Thrashing:
 
 @dataclass(frozen=True, slots=True)
 class Accuracy:
-    """Fig 4 and 5: what a model reached on a variant when nothing hurried it."""
+    """Fig 4 and 5: the accuracy of a model on a variant without a time limit."""
 
     data: str
     model: str
@@ -158,7 +158,7 @@ class Accuracy:
 
 @dataclass(frozen=True, slots=True)
 class Coding:
-    """Table IV: how long a codec took."""
+    """Table IV: the time of a codec."""
 
     way: str
     """`encode` or `decode`."""
@@ -174,7 +174,7 @@ class Coding:
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """All that a folder of runs says."""
+    """Results of a folder of runs."""
 
     epoch_times: tuple[EpochTime, ...] = ()
     budgets: tuple[Budget, ...] = ()
@@ -191,14 +191,14 @@ class Published:
     """Runs whose reports are damaged or too short, and why."""
 
     def as_dict(self) -> dict[str, Json]:
-        """For `--json` and results."""
+        """Convert the results for `--json`."""
         return dict(asdict(self))
 
 
 def analyse(folder: Path) -> Published:
-    """Read every run below a folder. ArgumentError if there is none, or none that can be read.
+    """Read every run below a folder. Raise ArgumentError if no run can be read.
 
-    A run that cannot be read is named with the reason; the others are analysed without it.
+    A run that cannot be read is listed with the reason; the others are analysed without it.
     """
     runs, unread = _runs(folder)
     found: dict[re.Pattern[str], list[Any]] = {kind: [] for kind in _KINDS}
@@ -233,24 +233,24 @@ Reports = list["Report | Plain | Samples"]
 
 @dataclass(frozen=True, slots=True)
 class Plain:
-    """A report that is one JSON object: of a loader alone, of an encoder or a decoder."""
+    """Report that is one JSON object: of a loader alone, of an encoder or a decoder."""
 
     members: Document
 
     def numbers(self, name: str) -> list[float]:
-        """A list of numbers; empty if it is not there."""
+        """Return a list of numbers; empty if it is missing."""
         return [float(str(value)) for value in self.members.values(name)] if name in self.members else []
 
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """What the disk gave, second by second."""
+    """Disk reads, second by second."""
 
     read: list[tuple[datetime, float]]
 
 
 def _runs(folder: Path) -> tuple[dict[str, Reports], dict[str, PenstockError]]:
-    """Runs by name, in order: a report each, or one per stage; and those that cannot be read."""
+    """Return runs by name, in order, with one report each or one per stage, and those that cannot be read."""
     found: dict[str, Reports] = {}
     unread: dict[str, PenstockError] = {}
     paths = [path for path in list_tree(folder).paths() if re.fullmatch(_REPORT_FILE, path.name)]
@@ -292,10 +292,10 @@ def _parts(kind: re.Pattern[str], name: str) -> dict[str, str]:
 
 
 def _logged(name: str, reports: Reports) -> list[Report]:
-    """The reports of a training; ArgumentError if they are of something else."""
+    """Return the reports of a training run. Raise ArgumentError if they are something else."""
     found = [report for report in reports if isinstance(report, Report)]
     if len(found) != len(reports) or not found:
-        raise ArgumentError("this is no report of a training", where=name, fix="leave it out")
+        raise ArgumentError("this is not a report of a training", where=name, fix="leave it out")
     return found
 
 
@@ -323,7 +323,7 @@ def _epoch_time(name: str, reports: Reports) -> EpochTime:
 
 
 def _rate(name: str, reports: Reports) -> Rate:
-    """Training and validation images over the time of both, as the published figures have it."""
+    """Compute the rate of training and validation images over the time of both, as in the published figures."""
     kind = _kind(name)
     assert kind is not None
     parts = _parts(kind, name)
@@ -342,7 +342,7 @@ def _rate(name: str, reports: Reports) -> Rate:
 
 
 def _loader_rate(name: str, reports: Reports) -> Rate:
-    """A loader alone reads what is for training; the published rates count validation too and are 3.9 % higher."""
+    """Compute the rate of a loader alone for training images; the published rates include validation (+3.9 %)."""
     parts = _parts(_LOADER, name)
     epochs = _plain(name, reports).numbers("epoch_times")
     timed = [Epoch(number, seconds) for number, seconds in enumerate(epochs)]
@@ -395,7 +395,7 @@ def _budget(name: str, reports: Reports) -> tuple[Budget, tuple[Epoch, ...]]:
 
 
 def _timed(run: Budget, epochs: Sequence[Epoch], times: Sequence[EpochTime]) -> Budget:
-    """The run with its accuracy over the time that its epochs take by Table III, or took by themselves."""
+    """Return the run with its accuracy over time, with epoch times from Table III or its own."""
     kind = run.data, run.model, run.variant, run.disk
     own = [epoch.seconds for epoch in epochs if epoch.seconds is not None and epoch.number > 0]
     seconds = [time.seconds for time in times if (time.data, time.model, time.variant, time.disk) == kind] or own
@@ -409,7 +409,7 @@ def _subset(name: str, reports: Reports) -> tuple[dict[str, str], float]:
 
 
 def _storage(subsets: Sequence[tuple[dict[str, str], float]], accuracies: Sequence[Accuracy]) -> Iterator[Storage]:
-    """Each subsampled run beside the highest quality of the same size: 50 % of the images, QF 85 and so on down."""
+    """Yield each subsampled run next to the highest quality of the same size: 50 % of the images, QF 85, and so on."""
     ladder = ("jpeg85", "jpeg75", "jpeg50", "jpeg25", "jpeg10", "jpeg5", "jpeg1")
     reached = {(run.data, run.model, _unpadded(run.variant), run.disk): run.top1 for run in accuracies}
     for parts, top1 in sorted(subsets, key=lambda item: -int(item[0]["percent"])):
@@ -441,7 +441,7 @@ def _regimen(name: str, reports: Reports) -> Regimen:
 
 
 def _unpadded(variant: str) -> str:
-    """A variant as Table II writes it.
+    """Format a variant as in Table II.
 
     >>> _unpadded("jpeg05"), _unpadded("webp10"), _unpadded("raw")
     ('jpeg5', 'webp10', 'raw')

@@ -1,4 +1,4 @@
-"""The page of published runs: the paper's tables and figures, from the logs alone."""
+"""Page of published runs: the paper's tables and figures, from the logs alone."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CODING_NOTE = (
 
 
 def published_page(found: Published, logs: str) -> bytes:
-    """One HTML page with whatever experiments the folder holds."""
+    """Make one HTML page with the experiments of a folder."""
     sections = (
         *_rates(found.rates),
         *_thrashing(found.thrashing),
@@ -200,5 +200,5 @@ def _codings(runs: Sequence[Coding]) -> tuple[Section, ...]:
 
 
 def decimal(value: float | None, digits: int = 1) -> str:
-    """A number with that many decimals; nothing for None."""
+    """Format a number with this many decimals; empty for None."""
     return "" if value is None else f"{value:,.{digits}f}"

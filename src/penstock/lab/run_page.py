@@ -1,4 +1,4 @@
-"""The page of a run: its answer, its figures, its advice, how it was measured, and the lines themselves."""
+"""Page of a run: its answer, its figures, its advice, how it was measured, and the lines."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from penstock.units import count_text
 
 
 def findings_of(recipe: Recipe, lines: Sequence[Line], *, is_finished: bool = True) -> Findings:
-    """What the lines say; or that cells are missing that the answer needs. ArgumentError without any line."""
+    """Draw findings from the lines, or report missing cells. Raise ArgumentError without any line."""
     if not lines:
         raise ArgumentError(
             "this run has measured nothing yet", where=recipe.name, fix="start it again: it goes on", code=100
@@ -39,7 +39,7 @@ def _found(recipe: Recipe, lines: Sequence[Line], *, is_finished: bool) -> Findi
 
 
 def run_page(recipe: Recipe, data: str, lines: Sequence[Line], *, is_finished: bool = True) -> bytes:
-    """One HTML page that stands alone; the lines are inside, to be saved from it."""
+    """Make one self-contained HTML page; the lines are embedded and can be saved from it."""
     findings = findings_of(recipe, lines, is_finished=is_finished)
     return render(
         Page(
@@ -55,7 +55,7 @@ def run_page(recipe: Recipe, data: str, lines: Sequence[Line], *, is_finished: b
 
 
 def sections_of(recipe: Recipe, findings: Findings, lines: Sequence[Line]) -> tuple[Section, ...]:
-    """What stands between the answer and the lines."""
+    """Return the sections between the answer and the lines."""
     advice = (Section("Advice", findings.advice),) if findings.advice else ()
     published = Section("What was published", (recipe.published,))
     return (*findings.sections, *advice, published, circumstances_section(lines))

@@ -1,4 +1,4 @@
-"""`--set name=value`: changes fields of a recipe, by the type they are declared with."""
+"""Settings of a recipe from `--set name=value`, by the declared types of its fields."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ R = TypeVar("R", bound=Recipe)
 
 
 def with_settings(recipe: R, settings: Iterable[str]) -> R:
-    """The recipe with some fields changed. Lists are separated by commas.
+    """Return the recipe with some fields changed. Lists are separated by commas.
 
     >>> from penstock.lab.recipes.codecs_recipe import Codecs
     >>> with_settings(Codecs(), ["seeds=1", "formats=png,jpeg:q=50"]).formats
@@ -45,12 +45,12 @@ def _no_setting(recipe: Recipe, item: str, known: Iterable[str]) -> ArgumentErro
 
 
 def settings_text(recipe: Recipe) -> dict[str, str]:
-    """Every setting as `--set` would take it."""
+    """Return every setting as `--set` takes it."""
     return {field.name: _text(getattr(recipe, field.name)) for field in fields(recipe)}
 
 
 def settings_help(recipe: Recipe) -> dict[str, str]:
-    """What each setting means, as the text below its field says; empty where there is none.
+    """Return the meaning of each setting, from the text below its field; empty if it has no text.
 
     >>> from penstock.lab.recipes.codecs_recipe import Codecs
     >>> settings_help(Codecs())["images"]
@@ -65,7 +65,7 @@ def settings_help(recipe: Recipe) -> dict[str, str]:
 
 
 def _texts_below(kind: ast.stmt) -> Iterator[tuple[str, str]]:
-    """(field, the text that stands below it) of a class."""
+    """Yield (field, text below it) of a class."""
     assert isinstance(kind, ast.ClassDef)
     for node, after in itertools.pairwise(kind.body):
         if not (isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)):

@@ -1,4 +1,4 @@
-"""Means and differences with intervals: what repeats allow one to say, and no more."""
+"""Means and differences with confidence intervals."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A mean, and the interval that holds the true one with 95 % confidence (Student's t); a point for one value."""
+    """Mean with its 95 % confidence interval (Student's t); a point for one value."""
 
     mean: float
     low: float
@@ -23,12 +23,12 @@ class Estimate:
 
     @property
     def is_above_zero(self) -> bool:
-        """Whether the whole interval is; never of a single value."""
+        """True if the whole interval is above zero; never for a single value."""
         return self.count > 1 and self.low > 0
 
     @property
     def is_below_zero(self) -> bool:
-        """Whether the whole interval is; never of a single value."""
+        """True if the whole interval is below zero; never for a single value."""
         return self.count > 1 and self.high < 0
 
     def __str__(self) -> str:
@@ -36,7 +36,7 @@ class Estimate:
 
 
 def estimate(values: Sequence[float]) -> Estimate:
-    """Of repeats of one measurement.
+    """Estimate the mean of repeated measurements.
 
     >>> found = estimate([10.0, 12.0, 11.0])
     >>> found.mean, round(found.low, 3), round(found.high, 3)
@@ -52,7 +52,7 @@ def estimate(values: Sequence[float]) -> Estimate:
 
 
 def paired_difference(ours: Mapping[int, float], theirs: Mapping[int, float]) -> Estimate | None:
-    """How much more `ours` is, seed by seed: what a seed decides (order, weights) falls out. None if they share none.
+    """Estimate the difference per seed, which removes the seed's effect (order, weights). None without pairs.
 
     >>> difference = paired_difference({0: 5.0, 1: 7.0}, {0: 4.0, 1: 6.0, 2: 9.0})
     >>> (difference.mean, difference.low, difference.count) if difference else None
@@ -63,7 +63,7 @@ def paired_difference(ours: Mapping[int, float], theirs: Mapping[int, float]) ->
 
 
 def paired_ratio(ours: Mapping[int, float], theirs: Mapping[int, float]) -> Estimate | None:
-    """How many times `ours` is of `theirs`, seed by seed, as a geometric mean with its interval."""
+    """Estimate the ratio of `ours` to `theirs` per seed, as a geometric mean with its interval."""
     difference = paired_difference(
         {seed: math.log(value) for seed, value in ours.items()},
         {seed: math.log(value) for seed, value in theirs.items()},

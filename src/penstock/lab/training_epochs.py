@@ -1,6 +1,6 @@
-"""What a training run's epochs say: representative time, rate, stall, and what a time or storage budget would allow.
+"""Analysis of a training run's epochs: representative time, rate, stall, and what a time or storage budget allows.
 
-The methods are those of (DL)² (ICDE'23), so that its published runs and our own are judged alike.
+The methods are those of (DL)² (ICDE'23), so that its published runs and ours are judged equally.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from penstock.lab.dllogger import Epoch
 
 
 def representative_seconds(epochs: Sequence[Epoch]) -> float:
-    """Mean time of an epoch without the first, which warms up caches and workers.
+    """Return the mean time of an epoch without the first, which warms up caches and workers.
 
     >>> representative_seconds([Epoch(0, 90.0), Epoch(1, 20.0), Epoch(2, 22.0)])
     21.0
@@ -25,12 +25,12 @@ def representative_seconds(epochs: Sequence[Epoch]) -> float:
 
 
 def images_per_second(epochs: Sequence[Epoch], num_images: int) -> float:
-    """The rate of a representative epoch over that many images."""
+    """Return the rate of a representative epoch with this many images."""
     return num_images / representative_seconds(epochs)
 
 
 def stall_share(epochs: Sequence[Epoch]) -> float | None:
-    """The share of a step that waits for data, first epoch left out; None if the run did not time its steps."""
+    """Return the share of a step that waits for data, without the first epoch; None if steps were not timed."""
     waits = [
         (epoch.data_seconds, epoch.compute_seconds)
         for epoch in epochs
@@ -41,7 +41,7 @@ def stall_share(epochs: Sequence[Epoch]) -> float | None:
 
 
 def epochs_within(budget_seconds: float, epoch_seconds: float) -> int:
-    """Whole epochs that a time budget allows.
+    """Return the number of whole epochs that a time budget allows.
 
     >>> epochs_within(5 * 3600, 516)
     34
@@ -50,14 +50,14 @@ def epochs_within(budget_seconds: float, epoch_seconds: float) -> int:
 
 
 def best_top1_within(epochs: Sequence[Epoch], budget_seconds: float, epoch_seconds: float) -> float | None:
-    """The best accuracy reached in a budget, had each epoch taken `epoch_seconds`; None if not one fits."""
+    """Return the best accuracy within a budget if each epoch takes `epoch_seconds`; None if none fits."""
     allowed = epochs_within(budget_seconds, epoch_seconds)
     reached = [epoch.top1 for epoch in epochs if epoch.number < allowed and epoch.top1 is not None]
     return max(reached, default=None)
 
 
 def mean_size(stages: Sequence[tuple[int, float]]) -> float:
-    """The size of a regimen: its variants' sizes, weighted by the epochs that read them.
+    """Return the size of a regimen: its variants' sizes, weighted by the epochs that read them.
 
     >>> round(mean_size([(45, 14.5), (45, 145.7)]), 1)
     80.1
@@ -66,7 +66,7 @@ def mean_size(stages: Sequence[tuple[int, float]]) -> float:
 
 
 def fits_storage(sizes: Mapping[str, float], limit: float) -> str | None:
-    """The largest variant within a storage limit: of variants of one source, the one of highest quality.
+    """Return the largest variant within a storage limit: of variants of one source, that of highest quality.
 
     >>> fits_storage({"raw": 145.7, "jpeg85": 67.5, "jpeg75": 51.3}, 72.85)
     'jpeg85'

@@ -1,7 +1,7 @@
-"""Judges published claims by the intervals of repeated measurements. Pure.
+"""Verdicts on published claims from the intervals of repeated measurements. Pure functions.
 
-A claim is called published-and-seen, or contradicted, only when a whole 95 % interval says so. Everything else is "not
-shown", single runs among it.
+A claim is shown or contradicted only if a whole 95 % interval says so. Everything else, including single runs, is "not
+shown".
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from penstock.lab.statistics import Estimate
 
 
 class Verdict(Enum):
-    """What repeats say about a claim."""
+    """Verdict of repeated measurements on a claim."""
 
     SHOWN = "As published: {claim}{evidence}."
     CONTRADICTED = "Disagrees with what was published, that {claim}{evidence}."
@@ -49,7 +49,7 @@ def judge_all(verdicts: Iterable[Verdict]) -> Verdict:
 
 
 def judge_any(verdicts: Iterable[Verdict]) -> Verdict:
-    """Judge a claim that one of several cases is so: one that is shown is enough."""
+    """Judge a claim about any of several cases: one that is shown is enough."""
     parts = list(verdicts)
     if Verdict.SHOWN in parts:
         return Verdict.SHOWN
@@ -66,7 +66,7 @@ def verdict_sentence(verdict: Verdict, claim: str, evidence: str = "") -> str:
 
 
 def points_text(value: Estimate) -> str:
-    """A difference of accuracy in points with its interval.
+    """Format a difference of accuracy in points with its interval.
 
     >>> points_text(Estimate(0.008, -0.044, 0.06, 3)), points_text(Estimate(0.008, 0.008, 0.008, 1))
     ('+0.8 points, -4.4 to +6.0', '+0.8 points, one run')
@@ -75,7 +75,7 @@ def points_text(value: Estimate) -> str:
 
 
 def times_text(value: Estimate) -> str:
-    """A ratio with its interval.
+    """Format a ratio with its interval.
 
     >>> times_text(Estimate(1.28, 1.16, 1.43, 3))
     '1.28 times, 1.16 to 1.43'

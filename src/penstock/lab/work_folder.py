@@ -1,4 +1,4 @@
-"""Where a run keeps what it makes of the data: one dataset per variant, made when a cell first asks for it."""
+"""Work folder of a run: one dataset per variant, made when a cell first needs it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NOT_A_CLASS = 255
 
 @dataclass(frozen=True)
 class Work:
-    """The data of a run, and the folder of what is made of it."""
+    """Data of a run, and the folder of the datasets made from it."""
 
     data: Path
     folder: Path
@@ -37,13 +37,13 @@ class Work:
     _on_disk: set[str] = field(default_factory=set, init=False, repr=False)
 
     def check(self) -> None:
-        """Refuse data that is no folder of images, before anything is written."""
+        """Refuse data that is not a folder of images, before anything is written."""
         assert self._codec
 
     def dataset(self, variant: str) -> Path:
-        """The data in a format (`jpeg:q=85`), a mix (`png=0.3,raw=0.7`) or as it is (`source`), as a dataset.
+        """Return a dataset of the data in a format (`jpeg:q=85`), in a mix (`png=0.3,raw=0.7`) or unchanged (`source`).
 
-        Nothing waits for the disk: these datasets are thrown away with the run.
+        The build does not wait for the disk, because these datasets are temporary.
         """
         path = self.folder / f"{_file_name(variant)}.pen"
         if not exists(path / "manifest.json"):
@@ -54,14 +54,14 @@ class Work:
         return path
 
     def forget(self, paths: Iterable[str]) -> None:
-        """Let the page cache forget these; what is written once is not written again."""
+        """Drop these paths from the page cache; data that is already on disk is not written again."""
         for path in paths:
             drop_cached(path, is_on_disk=path in self._on_disk)
             self._on_disk.add(path)
 
     @cached_property
     def facts(self) -> DataFacts:
-        """What the data is."""
+        """Facts about the data."""
         samples = open_samples(self.dataset(SOURCE))
         labels = samples.scalars.get("label")
         return DataFacts(
@@ -73,14 +73,14 @@ class Work:
         )
 
     def _mask_classes(self) -> int:
-        """One more than the largest value of a few masks; 255 means "none of these" by convention."""
+        """Return one more than the largest value of a few masks; 255 means "none of these" by convention."""
         with Loader(self.dataset(SOURCE), subset=slice(0, LOOKED_AT)) as loader:
             masks = [np.asarray(mask) for batch in loader for mask in batch["mask"]]
         return int(max(mask[mask < NOT_A_CLASS].max(initial=0) for mask in masks)) + 1
 
     @cached_property
     def _codec(self) -> str:
-        """What most images are stored in."""
+        """Codec of most images."""
         if not is_folder(self.data):
             raise ArgumentError(
                 "there is no such folder", where=str(self.data), fix="name a folder of images", code=100
@@ -101,12 +101,12 @@ class Work:
 
 
 def _is_mix(text: str) -> bool:
-    """Whether a text gives shares: `png=0.3,raw=0.7`, not `jpeg:q=85`."""
+    """Return whether a text gives shares: `png=0.3,raw=0.7`, but not `jpeg:q=85`."""
     share = text.rpartition("=")[2]
     return "," in text or ("=" in text and share.replace(".", "", 1).isdigit() and ":" not in text.rpartition("=")[0])
 
 
 def _file_name(variant: str) -> str:
-    """Short, and different for different variants."""
+    """Make a short file name that differs for different variants."""
     letters = "".join(letter if letter.isalnum() else "-" for letter in variant)[:48]
     return f"{letters}-{hashlib.sha256(variant.encode()).hexdigest()[:8]}"

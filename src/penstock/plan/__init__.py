@@ -1,4 +1,4 @@
-"""Chooses the format of every image so that disk, processor and model finish together. Measures and writes nothing."""
+"""Planning: chooses the format of every image so that disk, processor and model are balanced. Measures nothing."""
 
 from penstock.plan.document import Plan, Row, Rows, WhatIf, write_plan
 from penstock.plan.make import make_plan

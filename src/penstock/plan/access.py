@@ -1,4 +1,4 @@
-"""How a dataset should be read from the disk that was measured: record by record in any order, or in runs."""
+"""Choice of how to read a dataset from the measured disk: record by record in any order, or in runs."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ OPEN_SHARE = 4  # of the machine's memory, runs may take one part in so many; a 
 
 
 def choose_access(problem: Problem, assignment: Floats, memory_bytes: int) -> Window | None:
-    """The window that the disk needs for this mix; None where the full permutation is about as fast.
+    """Return the window that the disk needs for this mix; None if the full permutation is about as fast.
 
-    A window shuffles less, so it must buy something in the end: images a second that training would otherwise wait for.
+    A window shuffles less, so it must raise the rate of training in return.
     """
     if problem.seek_seconds <= 0:
         return None
@@ -36,7 +36,7 @@ def choose_access(problem: Problem, assignment: Floats, memory_bytes: int) -> Wi
 
 
 def in_runs(problem: Problem, window: Window) -> Problem:
-    """The same problem, read in runs: one request serves all records of one."""
+    """Return the same problem, read in runs: one request serves all records of a run."""
     return replace(
         problem,
         seconds_per_read=problem.seconds_per_read / window.run,
@@ -45,7 +45,7 @@ def in_runs(problem: Problem, window: Window) -> Problem:
 
 
 def say_access(window: Window | None, random: Rates, chosen: Rates) -> list[str]:
-    """In a sentence, where it is not what one would expect."""
+    """Describe the choice in a sentence if it is unusual."""
     if window is None:
         return []
     rates = f"{chosen.end_to_end:,.0f} images/s instead of {random.end_to_end:,.0f}"

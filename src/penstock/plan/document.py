@@ -1,4 +1,4 @@
-"""A plan as a value and as the document of spec/plan.md."""
+"""Plan as a value, and as the document of spec/plan.md."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Row:
     build_seconds: float
 
     def as_dict(self) -> dict[str, Json]:
-        """As a plan writes it."""
+        """Return the row as a plan writes it."""
         return {
             "name": self.name,
             "mix": dict(self.mix),
@@ -56,7 +56,7 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class WhatIf:
-    """What more of a resource would buy, the best mix chosen anew."""
+    """Gain from more of a resource, with the best mix chosen again."""
 
     resource: str
     images_per_second: float
@@ -68,7 +68,7 @@ class WhatIf:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What was chosen, what it should give, and why."""
+    """Chosen mix, its predicted rates, and the reasons."""
 
     rule: CostRule
     mix: Mapping[str, float]
@@ -91,17 +91,17 @@ class Plan:
 
     @property
     def chosen(self) -> Row:
-        """Return the row of the chosen mix."""
+        """Row of the chosen mix."""
         return self.rows.chosen
 
     @property
     def gain(self) -> float:
-        """How much faster than the folder as it is."""
+        """Predicted rate divided by that of the unchanged folder."""
         return self.rows.chosen.rates.end_to_end / self.rows.folder.rates.end_to_end
 
 
 def rates_as_dict(rates: Rates) -> dict[str, Json]:
-    """Rates with their units in the names; unknown (infinite) ones are null."""
+    """Convert rates to members with units in their names; unknown (infinite) rates are null."""
     named = {
         "load_images_per_second": rates.load,
         "decode_images_per_second": rates.decode,

@@ -1,4 +1,4 @@
-"""A plan in sentences that somebody who never measured a loader understands."""
+"""Explanation of a plan in sentences for readers who have never measured a loader."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _WAITS = {
 
 
 def explain(problem: Problem, rows: Rows, what_if: tuple[WhatIf, ...], smallest_cache_bytes: int) -> list[str]:
-    """What training waits for today, what the plan changes, what it costs, and what would help next."""
+    """Explain what training waits for today, what the plan changes, what it costs, and what would help next."""
     folder, chosen = rows.folder, rows.chosen
     said = [f"Today training waits for {_WAITS[folder.rates.bottleneck]} ({_rate(folder.rates.end_to_end)})."]
     gain = chosen.rates.end_to_end / folder.rates.end_to_end
@@ -88,7 +88,7 @@ def _costs(problem: Problem, chosen: Row) -> list[str]:
 
 
 def _keeps_coefficients(source: str, name: str) -> bool:
-    """Whether a JPEG in this format has the coefficients that it had: it is rewritten, not encoded anew."""
+    """Return whether a JPEG keeps its coefficients in this format, because it is rewritten without a new encode."""
     format = parse_format(name)
     if parse_format(source).codec not in ("jpeg", "pjpeg"):
         return False

@@ -1,7 +1,7 @@
-"""Fidelity in a plan: what `pjpeg` would give at each number of scans, and whether it is worth it.
+"""Fidelity in a plan: the rates of `pjpeg` at each number of scans, and whether it is worth using.
 
-Each fidelity is a format in cost space; but it is chosen at read time, by quality, and not mixed image by image. So it
-stands beside the mix, as advice: the smallest fidelity that looks good enough, if the disk is what training waits for.
+Each fidelity has costs like a format. But it is chosen at read time, by quality, and not mixed image by image. So the
+plan gives it as advice next to the mix: the smallest fidelity of sufficient quality, if the disk is the bottleneck.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ BLOCK_RECORDS = 64
 
 @dataclass(frozen=True, slots=True)
 class FidelityRow:
-    """What everything in `pjpeg` gives at one fidelity."""
+    """Rates with all images in `pjpeg` at one fidelity."""
 
     scans: int
     ms_ssim: float
@@ -36,7 +36,7 @@ class FidelityRow:
 
 @dataclass(frozen=True, slots=True)
 class FidelityAdvice:
-    """What the static tuner chose, and whether reading it is worth a build."""
+    """Fidelity that the static tuner chose, and whether it is worth a build."""
 
     threshold: float
     scans: int
@@ -46,7 +46,7 @@ class FidelityAdvice:
     rows: tuple[FidelityRow, ...]
 
     def as_dict(self) -> dict[str, Json]:
-        """As a plan writes it."""
+        """Return the advice as a plan writes it."""
         return {
             "format": "pjpeg",
             "threshold": self.threshold,
@@ -73,7 +73,7 @@ def _finite(rate: float) -> float | None:
 
 
 def advise(profile: Profile, problem: Problem, goals: Goals, packed: Rates, chosen: Rates) -> FidelityAdvice | None:
-    """Advice next to a chosen mix; `packed` are the rates of the source's own bytes. None if nothing was measured."""
+    """Return advice next to a chosen mix, or None without measurements. `packed` are the source's own rates."""
     if not profile.fidelities:
         return None
     threshold = goals.min_ms_ssim if goals.min_ms_ssim is not None else DEFAULT_THRESHOLD
@@ -88,7 +88,7 @@ def advise(profile: Profile, problem: Problem, goals: Goals, packed: Rates, chos
 
 
 def _rates(profile: Profile, problem: Problem, costs: FormatCosts) -> Rates:
-    """Relative to the source's own format on the same images, because only some were measured."""
+    """Compute rates relative to the source's format on the same images, because only some were measured."""
     count = len(costs.bytes)
     source_bytes = np.array([image.source_bytes for image in profile.images[:count]], float)
     source_seconds = profile.formats[profile.dataset.source_format].decode_seconds[:count]

@@ -1,7 +1,7 @@
-"""Liquid's way to a mix of two formats, beside our own: a binary search over tenths, and its closed form.
+"""Liquid's method for a mix of two formats, for comparison: a binary search over tenths, and its closed form.
 
 The paper (APSys'23) lists eleven shares of the encoded format and halves the list by comparing load and decode rates.
-When loading is slower the answer has a larger encoded share (the sentence in the paper discards the wrong half).
+If loading is slower, the answer has a larger encoded share (the sentence in the paper discards the wrong half).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ STEPS = 10
 
 @dataclass(frozen=True, slots=True)
 class LiquidResult:
-    """A share of the second format (raw, in the paper), and what it gives."""
+    """Share of the second format (raw, in the paper), with its rates."""
 
     share: float
     rates: Rates
@@ -26,9 +26,10 @@ class LiquidResult:
 
 
 def search(measure: Callable[[float], Rates]) -> LiquidResult:
-    """The best share of the second format in tenths, by at most four probes and two neighbours.
+    """Find the best share of the second format in tenths, with at most four probes and two neighbours.
 
-    `measure` gives the rates at a share of the second format. Loading gets slower with it, decoding faster.
+    `measure` returns the rates at a share of the second format. With a larger share, loading is slower and decoding
+    faster.
     """
     probed: dict[int, Rates] = {}
 
@@ -53,16 +54,16 @@ def search(measure: Callable[[float], Rates]) -> LiquidResult:
 
 
 def search_pair(problem: Problem, first: int, second: int) -> LiquidResult:
-    """The search between two formats, the rates computed from the profile."""
+    """Search between two formats, with rates computed from the profile."""
     return search(lambda share: rates_of(problem, two_formats(problem, first, second, share)))
 
 
 def closed_form(problem: Problem, first: int, second: int) -> float:
-    """The share of the second format at which loading and decoding are equally fast, memory counted in bytes.
+    """Compute the share of the second format at which loading and decoding are equally fast, with memory in bytes.
 
-    Sizes are those of reads, whole pages.
-    Solves (mean size(x) − M/N) / B + r = mean CPU seconds(x) / cores, which is linear in x, and clamps to [0, 1].
-    Where the second format is both smaller and quicker to decode (or neither), an end is best and is given.
+    Sizes are those of reads, in whole pages. Solves (mean size(x) − M/N) / B + r = mean CPU seconds(x) / cores, which
+    is linear in x, and clamps to [0, 1]. If the second format is both smaller and faster to decode (or neither), the
+    better end is returned.
     """
     capacity = problem.capacity
     read = problem.bytes.mean(axis=0) - problem.memory_bytes_per_sample

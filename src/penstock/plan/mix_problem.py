@@ -1,4 +1,4 @@
-"""The question a plan answers, in numbers: what images cost in each format, and what the machine and the user allow."""
+"""Planning problem in numbers: the costs of images in each format, and the limits of machine and user."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NO_SEEKING = Measurement.exactly(0.0)
 
 @dataclass(frozen=True, slots=True)
 class Goals:
-    """What the user wants and has. None: as the profile says, or no limit."""
+    """Goals and resources of the user. None: as in the profile, or unlimited."""
 
     min_ms_ssim: float | None = None
     """None allows only formats that give the pixels back; otherwise the worst that an average image may become."""
@@ -57,7 +57,7 @@ class Problem:
 
     @property
     def capacity(self) -> Capacity:
-        """Return the machine's rates, as the module that computes with them takes them."""
+        """Rates of the machine, for the module that computes with them."""
         return Capacity(
             storage_bytes_per_second=self.disk_bytes_per_second,
             cores=self.cores,
@@ -68,18 +68,18 @@ class Problem:
 
     @property
     def read_bytes(self) -> Floats:
-        """What the disk delivers of an image, whole pages."""
+        """Bytes that the disk delivers per image, in whole pages."""
         read: Floats = self.bytes + self.page_bytes
         return read
 
     @property
     def memory_bytes_per_sample(self) -> float:
-        """The cache, divided among all samples."""
+        """Bytes of the cache per sample."""
         return self.memory_bytes / self.num_samples
 
 
 def make_problem(profile: Profile, goals: Goals) -> Problem:
-    """What a profile and a user's goals ask; ArgumentError if no measured format meets them."""
+    """Combine a profile and goals. Raise ArgumentError if no measured format meets them."""
     allowed = [name for name in profile.formats if _is_allowed(profile, name, goals)]
     source = profile.dataset.source_format
     if source not in allowed:
@@ -114,7 +114,7 @@ def make_problem(profile: Profile, goals: Goals) -> Problem:
 
 
 def _cpu_seconds(profile: Profile, name: str) -> Floats:
-    """From disk to batch. What the loader's pipeline did is part of a decode's figure only where it was run."""
+    """Return CPU seconds from disk to batch. Decode costs include the pipeline only if it was measured."""
     costs = profile.formats[name]
     if costs.pipeline is not None:
         return costs.decode_seconds
@@ -124,17 +124,17 @@ def _cpu_seconds(profile: Profile, name: str) -> Floats:
 
 
 def _disk(profile: Profile, goals: Goals, read_bytes: float) -> tuple[float, float]:
-    """Bytes per second, and seconds that a request costs beside its bytes."""
+    """Return bytes per second, and seconds that a request costs beyond its bytes."""
     reads = profile.disk.reads_per_second.median
     rate = goals.disk_bytes_per_second or profile.disk.bytes_per_second.median
     return rate, _beside(profile, rate, read_bytes, Measurement.exactly(1.0 / reads if reads > 0 else 0.0))
 
 
 def _beside(profile: Profile, rate: float, read_bytes: float, seconds: Measurement) -> float:
-    """What a read costs beside its bytes on a disk of this rate, if it costs so much on the measured one.
+    """Return the cost of a read beyond its bytes on a disk of this rate, from that of the measured disk.
 
-    A disk that is slower than the measured one (a throttle, a network) is busy with bytes while requests overlap: what
-    they cost counts only where the measured disk itself would be the slower of the two.
+    A disk that is slower than the measured one (a throttle, a network) transfers bytes while requests overlap. So
+    requests cost extra only if the measured disk itself would be the slower of the two.
     """
     measured = profile.disk.bytes_per_second.median
     return max(0.0, min(seconds.median, read_bytes / measured + seconds.median - read_bytes / rate))

@@ -1,8 +1,8 @@
-"""The rule that gives every image its cheapest format: prices, estimated costs, and a little chance.
+"""Rule that gives every image its cheapest format, from prices, estimated costs, and a small random term.
 
-Where images differ, prices decide. Where they are alike (one size, one camera) all of them tie, and prices alone would
-send every one to the same format: a seeded draw, as wide as a sliver of a score, then deals them out, and an offset
-per format makes the shares those of the optimum.
+If images differ, prices decide. If they are alike (one size, one camera), all tie, and prices alone would send them
+all to one format. A small seeded random term then spreads them, and an offset per format sets the shares of the
+optimum.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FIRST_STREAM = 16
 
 @dataclass(frozen=True, slots=True)
 class FormatEstimate:
-    """What a rule believes of a format."""
+    """Estimated costs of a format in a rule."""
 
     bytes: Estimate
     cpu_seconds: Estimate
@@ -34,7 +34,7 @@ class FormatEstimate:
 
 @dataclass(frozen=True, slots=True)
 class CostRule:
-    """The format of the lowest score.
+    """Rule that chooses the format with the lowest score.
 
     score = per_byte · bytes + per_cpu_second · seconds + conversion (unless it is the source's) + offset + width · draw
     """
@@ -46,7 +46,7 @@ class CostRule:
     seed: int = 0
 
     def scores(self, pixels: Floats, source_bytes: Floats) -> Floats:
-        """Scores without the draw, a row per image."""
+        """Compute the scores without the random term, one row per image."""
         estimates = self.formats.values()
         size = np.stack([estimate.bytes.of(pixels, source_bytes) for estimate in estimates], axis=1)
         cpu = np.stack([estimate.cpu_seconds.of(pixels, source_bytes) for estimate in estimates], axis=1)
@@ -57,14 +57,14 @@ class CostRule:
         return scores
 
     def choose(self, ids: npt.ArrayLike, pixels: Floats, source_bytes: Floats) -> Integers:
-        """The number, in the order of `formats`, of each image's format."""
+        """Return the number, in the order of `formats`, of each image's format."""
         draws = [draw_uniform(self.seed, FIRST_STREAM + number, ids) for number in range(len(self.formats))]
         scores = self.scores(pixels, source_bytes) + self.width * np.stack(draws, axis=1)
         chosen: Integers = np.argmin(scores, axis=1).astype(np.int64)
         return chosen
 
     def as_dict(self) -> dict[str, Json]:
-        """As a plan writes it."""
+        """Return the rule as a plan writes it."""
         return {
             "prices": {
                 "per_byte": self.prices.per_byte,
@@ -86,7 +86,7 @@ class CostRule:
 
 
 def read_cost_rule(document: Document) -> CostRule:
-    """The rule of a plan."""
+    """Read the rule of a plan."""
     prices = document.child("prices")
     formats = {
         name: FormatEstimate(
@@ -106,10 +106,11 @@ def read_cost_rule(document: Document) -> CostRule:
 
 
 def calibrate(rule: CostRule, shares: Mapping[str, float], pixels: Floats, source_bytes: Floats) -> CostRule:
-    """The rule with the offsets at which such images fall into the formats at these shares.
+    """Return the rule with offsets at which such images get the formats at these shares.
 
-    Formats without a share leave the rule. Offsets are found one format at a time by bisection, the others held, until
-    they rest; the draws are those of made-up ids, many for each image, so that the shares hold for any number of them.
+    Formats without a share leave the rule. Offsets are found by bisection, one format at a time with the others fixed,
+    until they converge. The random terms use many made-up ids per image, so that the shares hold for any number of
+    images.
     """
     kept = {name: rule.formats[name] for name, share in shares.items() if share > 1e-4}
     rule = CostRule(rule.prices, rule.source_format, kept, rule.width, rule.seed)

@@ -1,11 +1,11 @@
-"""The best mix as a linear program, and the prices that hand every image its format.
+"""Best mix as a linear program, and the prices that give every image its format.
 
-Let t be the seconds that an image takes. Minimise t subject to: the disk reads what the cache does not hold in t, the
-cores decode in t, the model eats in t, cached bytes fit the memory, all bytes fit the storage; every image is wholly
-assigned. All of it is linear in the assignment, so the optimum is exact for any number of formats (HiGHS).
+Let t be the seconds per image. Minimise t under these conditions: the disk reads uncached bytes in t, the cores decode
+in t, the model computes in t, cached bytes fit in memory, all bytes fit in the storage, and every image is fully
+assigned. All conditions are linear in the assignment, so the optimum is exact for any number of formats (HiGHS).
 
-The dual prices say what a byte and a CPU second are worth at the optimum. An image's cheapest format at these prices is
-its format in the optimum, save for ties; that is why prices and not lists are written into a plan.
+The dual prices are the values of a byte and a CPU second at the optimum. An image's cheapest format at these prices is
+its format in the optimum, except for ties. So a plan stores prices and not lists of images.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ CONVERSION = 1e-4
 
 @dataclass(frozen=True, slots=True)
 class CostWeights:
-    """Worth at the optimum, in units of the time per image; the score of a format is what it costs at these prices."""
+    """Prices at the optimum, in units of the time per image. The score of a format is its cost at these prices."""
 
     per_byte: float
     per_cpu_second: float
     conversion: float = CONVERSION
 
     def scores(self, size: Floats, cpu_seconds: Floats, source: int) -> Floats:
-        """The score of each image (row) in each format (column): the lowest wins."""
+        """Compute the score of each image (row) in each format (column); the lowest wins."""
         scores = self.per_byte * size + self.per_cpu_second * cpu_seconds + self.conversion
         scores[:, source] -= self.conversion
         return scores
@@ -45,7 +45,7 @@ class CostWeights:
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """The optimum of a problem."""
+    """Optimum of a problem."""
 
     seconds_per_image: float
     assignment: Floats
@@ -57,7 +57,7 @@ class Solution:
 def solve(problem: Problem, columns: Sequence[int] | None = None) -> Solution:
     """Find the fastest assignment, of all formats or of these columns.
 
-    ArgumentError if not even the smallest formats fit the storage limit.
+    Raises ArgumentError if not even the smallest formats fit the storage limit.
     """
     # Here, because it takes longer to import than a command takes to say its help.
     sparse, linprog = import_tool("scipy.sparse"), import_tool("scipy.optimize").linprog
@@ -119,7 +119,7 @@ def _row(cells: Floats, time: float, cached: float) -> Floats:
 
 
 def _time_unit(problem: Problem) -> float:
-    """The best single format's seconds per image: keeps the program's numbers near 1."""
+    """Return the seconds per image of the best single format, which keeps the program's numbers near 1."""
     singles = [rates_of(problem, single_format(problem, column)) for column in range(len(problem.formats))]
     best = max(rates.end_to_end for rates in singles)
     return 1 / best if math.isfinite(best) else 1.0

@@ -1,4 +1,4 @@
-"""What a machine and a dataset can do, measured: `profile.json`. Decides nothing."""
+"""Measurements of a machine and a dataset: `profile.json`. Makes no decisions."""
 
 from penstock.profile.fidelity_costs import choose_fidelity, measure_fidelities
 from penstock.profile.profile_values import (

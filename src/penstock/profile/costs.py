@@ -1,4 +1,4 @@
-"""What sampled images cost in each candidate format: bytes, CPU seconds to decode and encode, distortion."""
+"""Costs of sampled images in each candidate format: bytes, CPU seconds to decode and encode, distortion."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ KEPT_BYTES = 128 << 20
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """The images that were measured before time was up, and their costs by format text."""
+    """Images that were measured in time, with their costs by format text."""
 
     images: tuple[SampledImage, ...]
     formats: Mapping[str, FormatCosts]
@@ -37,9 +37,10 @@ class Measured:
     """By number among the samples that were given: those that could not be decoded."""
 
     def scaled(self, pipeline: Mapping[str, Measurement], disk: Disk) -> dict[str, FormatCosts]:
-        """The costs such that the kept images take on average what the loader's pipeline took for them.
+        """Scale the costs so that the kept images take the mean time that the loader's pipeline took for them.
 
-        The pipeline reads what it decodes, and a read costs by the byte: without it a large image would seem too cheap.
+        The pipeline also reads what it decodes, and reads cost time per byte. Without them, a large image would seem
+        too cheap.
         """
         found = {}
         for name, costs in self.formats.items():
@@ -54,7 +55,7 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class _Further:
-    """The image fields of a sample beside its image."""
+    """Other image fields of a sample."""
 
     bytes: int
     seconds: float
@@ -79,11 +80,11 @@ def measure_formats(
     repeats: int = 3,
     on_progress: OnProgress,
 ) -> Measured:
-    """Measure images one after the other, each in every format, until all are done or time is up.
+    """Measure images one by one, each in every format, until all are done or time is up.
 
-    `fields` has, per sample, the bytes of its image and then of its further image fields, whose cost every format
-    bears alike. Formats take turns within each repeat; a decode counts with the least of its repeats. Samples that
-    cannot be decoded are left out. CodecError if an exact format does not give an image back.
+    `fields` has, per sample, the bytes of its image and then of its other image fields, whose costs are equal in every
+    format. Formats alternate within each repeat, and the fastest repeat of a decode counts. Samples that cannot be
+    decoded are left out. Raises CodecError if an exact format does not restore an image.
     """
     columns = {str(format): _Column() for format in formats}
     images: list[SampledImage] = []
@@ -129,7 +130,7 @@ def _measure_image(
     job: Callable[[bytes], object],
     repeats: int,
 ) -> None:
-    """Adds an image, and what its further fields cost, to every column."""
+    """Add an image, and the costs of its other fields, to every column."""
     data, pixels = image
     stored: list[bytes] = []
     for format in formats:
@@ -149,7 +150,7 @@ def _measure_image(
 
 
 def _keep(columns: Mapping[str, _Column], stored: Sequence[bytes]) -> None:
-    """Keep the images from the first on until one of the formats has enough of them."""
+    """Keep the first images until one of the formats has enough of them."""
     lengths = [sum(map(len, column.stored)) for column in columns.values()]
     num_kept = len(next(iter(columns.values())).stored)
     num_seen = len(next(iter(columns.values())).bytes)
@@ -159,7 +160,7 @@ def _keep(columns: Mapping[str, _Column], stored: Sequence[bytes]) -> None:
 
 
 def _store(data: bytes, pixels: Pixels, format: Format) -> bytes:
-    """What a build would store: the source's bytes, its coefficients, or its pixels."""
+    """Return what a build would store: the source's bytes, its coefficients, or its pixels."""
     codec = inspect(data).codec
     if codec == str(format):
         return data
@@ -181,7 +182,7 @@ def _compare(column: _Column, pixels: Pixels, encoded: bytes, format: Format) ->
 
 
 def _job(chain: Chain, pixels: Pixels, number: int) -> Callable[[bytes], object]:
-    """From encoded bytes to a batch slot, as the loader does it: checked, and only the region that is wanted."""
+    """Make a job from encoded bytes to a batch slot, like the loader: verified, and only the requested region."""
     if not chain.native:
         return lambda encoded: (_native.crc32c(encoded), decode(encoded))
     program = chain.program()
@@ -215,7 +216,7 @@ def _costs(column: _Column) -> FormatCosts:
 
 
 def candidates(source: str, lossy: bool, named: str = "") -> list[Format]:
-    """The formats to measure: what keeps the source, what is likely to pay, or what was named."""
+    """Return the formats to measure: those that keep the source, promising ones, or the named ones."""
     if named:
         texts = [source, *(text for text in named.split(",") if text and text != source)]
     else:

@@ -1,4 +1,4 @@
-"""What a disk can do: reads a file of its own past the page cache, in several patterns, and removes it."""
+"""Measurement of a disk: reads a probe file past the page cache, in several patterns, and removes it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ROUND_SECONDS = 0.5
 
 @dataclass(frozen=True, slots=True)
 class DiskProbe:
-    """How much to read."""
+    """Amounts to read in a disk measurement."""
 
     file_bytes: int = 256 << 20
     repeats: int = 3
@@ -40,7 +40,7 @@ class DiskProbe:
 
 
 def check_room(folder: Path, probe: DiskProbe | None = None) -> None:
-    """StorageError unless a probe file can be written into a folder: better before a minute's work than after it."""
+    """Raise StorageError unless a probe file fits into a folder, before other measurements start."""
     needed = 2 * _probe_bytes(probe or DiskProbe())
     path = _probe_path(folder)
     try:
@@ -64,10 +64,10 @@ def check_room(folder: Path, probe: DiskProbe | None = None) -> None:
 
 
 def measure_disk(folder: Path, probe: DiskProbe | None = None, *, on_progress: OnProgress = no_progress) -> Disk:
-    """Measure the disk on which a folder lives; StorageError if there is no room for the probe file.
+    """Measure the disk of a folder. Raise StorageError if there is no room for the probe file.
 
-    What is read is random bytes that were never in the page cache's hands where the file system allows direct reads;
-    `direct` says whether it does.
+    The file has random bytes, and is read past the page cache if the file system allows direct reads; `direct` tells
+    whether it does.
     """
     probe = probe or DiskProbe()
     check_room(folder, probe)
@@ -88,7 +88,7 @@ def _probe_path(folder: Path) -> Path:
 
 
 def _write(path: Path, size: int) -> None:
-    """Bytes that no disk can compress away."""
+    """Write bytes that no disk can compress."""
     hidden = path.with_name(path.name + ".part")
     try:
         file = AppendFile(hidden)
@@ -139,7 +139,7 @@ def _measure(path: Path, size: int, probe: DiskProbe, on_progress: OnProgress) -
 
 
 def _affordable(path: Path, size: int, most: int) -> int:
-    """How many scattered reads a round may have: a disk that seeks would take minutes for all of them."""
+    """Return the number of random reads per round; a slow disk would take minutes for all of them."""
     trial = probe_reads(path, _scattered(size, FEWEST, SMALL), SMALL, depth=DEPTHS[-1], direct=True)
     return max(FEWEST, min(most, int(FEWEST * ROUND_SECONDS / max(trial["wall_seconds"], 1e-9))))
 
@@ -150,7 +150,7 @@ def _scattered(size: int, count: int, request: int) -> list[int]:
 
 
 def _seeking(records: Measurement, sequential: Measurement) -> Measurement:
-    """Seconds beyond those of the bytes."""
+    """Return the seconds of a random read beyond those of its bytes."""
     in_a_row = MIDDLE / LARGE / sequential.median
     return Measurement(*(seek_seconds(1 / rate, in_a_row) for rate in (records.median, records.high, records.low)))
 
@@ -166,5 +166,5 @@ def _probe_line(name: str, request: int, depth: int, rate: Measurement) -> Mappi
 
 
 def measure_opens(paths: list[bytes], repeats: int = 3) -> Measurement:
-    """What opening one more file costs a reader, its name being known to the system."""
+    """Measure the cost of opening one more file whose name the system already knows."""
     return Measurement.of([time_opens(paths) / max(1, len(paths)) for _ in range(repeats)])

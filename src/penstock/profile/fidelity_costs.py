@@ -1,6 +1,6 @@
-"""What each fidelity of progressive images costs and keeps: bytes, CPU seconds, MS-SSIM. The static tuner is here.
+"""Costs and quality of each fidelity of progressive images: bytes, CPU seconds, MS-SSIM. Includes the static tuner.
 
-Every fidelity is a point in cost space as a format is: `FormatCosts`, with the bytes that are read of an image.
+Every fidelity has `FormatCosts` like a format, with the bytes that are read per image.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ def measure_fidelities(
     repeats: int = 3,
     on_progress: OnProgress = no_progress,
 ) -> dict[int, FormatCosts]:
-    """Costs of a sample of images at every fidelity that `format` stores, by number of scans.
+    """Measure the costs of images at every fidelity that `format` stores, by number of scans.
 
-    A JPEG is transcoded as a build does it, anything else encoded. Distortion is that against the full fidelity. With a
-    chain of transforms a decode is that of the region they want, and includes them.
+    JPEGs are transcoded as in a build; other images are encoded. Distortion is relative to the full fidelity. With a
+    chain of transforms, a decode covers only the region that they need, and includes them.
 
     >>> from penstock import encode
     >>> noise = np.random.default_rng(0).integers(0, 256, (64, 64, 3), np.uint8)
@@ -58,7 +58,7 @@ def measure_fidelities(
 
 
 def source_seconds(images: Sequence[bytes], chain: Chain | None = None, *, repeats: int = 3) -> float:
-    """Mean CPU seconds of decoding the images as they are, measured as the fidelities are."""
+    """Measure the mean CPU seconds of decoding the unchanged images, in the same way as the fidelities."""
     least = []
     for number, data in enumerate(images):
         job, codec = _job(chain, decode(data), number), inspect(data).codec
@@ -67,7 +67,7 @@ def source_seconds(images: Sequence[bytes], chain: Chain | None = None, *, repea
 
 
 def choose_fidelity(costs: Mapping[int, FormatCosts], threshold: float = DEFAULT_THRESHOLD) -> int:
-    """The smallest number of scans whose mean MS-SSIM reaches the threshold; the largest if none does."""
+    """Return the smallest number of scans whose mean MS-SSIM reaches the threshold; the largest if none does."""
     passed = (scans for scans in sorted(costs) if float(np.mean(costs[scans].ms_ssim)) >= threshold)
     return next(passed, max(costs))
 
@@ -90,7 +90,7 @@ def _job(chain: Chain | None, pixels: Pixels, number: int) -> Job:
 
 
 def _rows(stored: bytes, format: str, encode_seconds: float, job: Job, repeats: int) -> dict[int, tuple[float, ...]]:
-    """Of one image, by number of scans: bytes, decode seconds, encode seconds, MS-SSIM, PSNR."""
+    """Measure one image, by number of scans: bytes, decode seconds, encode seconds, MS-SSIM, PSNR."""
     codec = find("pjpeg")
     ends = scan_ends(stored)
     whole = codec.decode(stored, DecodeOptions())

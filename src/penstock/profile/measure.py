@@ -1,4 +1,4 @@
-"""Measures a machine and a source: everything that `penstock plan` decides from."""
+"""Measurement of a machine and a source: everything that `penstock plan` needs."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def measure(
     *,
     on_progress: OnProgress = no_progress,
 ) -> Profile:
-    """Measure the machine on a source, given by its path or open. Writes only a probe file, which it removes."""
+    """Measure the machine on a source. Writes only a probe file, which it removes."""
     options = options or ProfileOptions()
     named(options.transform)  # refuses what it does not know, before anything is measured
     source = open_source(path) if isinstance(path, (str, os.PathLike)) else path
@@ -131,12 +131,12 @@ def measure(
 
 
 def choose_rows(index: ListedIndex, count: int, source_bytes: Integers | None = None) -> Integers:
-    """The samples that a profile measures, in the order in which it does; asks the files where bytes are not given."""
+    """Choose the samples that a profile measures, in order; missing sizes are read from the file system."""
     return stratified(_labels(index), _source_bytes(index) if source_bytes is None else source_bytes, count)
 
 
 def _fidelities(images: list[bytes], own: FormatCosts, chain: Chain, on_progress: OnProgress) -> dict[int, FormatCosts]:
-    """What JPEGs would cost as pjpeg. Decodes are scaled as those of the source's format were: to the pipeline's."""
+    """Measure the costs of JPEGs as pjpeg. Decode times are scaled to the pipeline's, like the source's."""
     if any(inspect(data).codec != "jpeg" for data in images):
         return {}
     found = measure_fidelities(images, chain=chain, on_progress=on_progress)
@@ -156,7 +156,7 @@ def _num_labels(index: ListedIndex) -> int:
 
 
 def _source_bytes(index: ListedIndex) -> Integers:
-    """Bytes of all image fields of each sample; a whole file's are asked of the file system."""
+    """Return the bytes of all image fields of each sample; sizes of whole files come from the file system."""
     total = np.zeros(index.num_samples, np.int64)
     for places in map(index.locations, index.roles):
         length = places.length.astype(np.int64).copy()
@@ -167,7 +167,7 @@ def _source_bytes(index: ListedIndex) -> Integers:
 
 
 def _mean_pixels(index: ListedIndex, rows: Integers) -> float:
-    """Of these images, by their headers; 0 if they are in no file, or not all of them can be read."""
+    """Return the mean pixels of these images from their headers; 0 if some are in no file or cannot be read."""
     places = index.locations("image")
     file, offset, length = (column[rows] for column in (places.file, places.offset, places.length))
     if (file < 0).any():
@@ -184,7 +184,7 @@ def _mean_pixels(index: ListedIndex, rows: Integers) -> float:
 
 
 def _codec(data: bytes) -> str:
-    """Empty if the header does not tell."""
+    """Return the codec from the header, or "" if it cannot be read."""
     try:
         return inspect(data).codec
     except CodecError:
@@ -192,7 +192,7 @@ def _codec(data: bytes) -> str:
 
 
 def _read_fields(source: Source, index: ListedIndex, row: int) -> Iterator[bytes]:
-    """The image of a sample, then its further image fields."""
+    """Yield the image of a sample, then its other image fields."""
     for name in index.roles:
         places = index.locations(name)
         file, offset, length = int(places.file[row]), int(places.offset[row]), int(places.length[row])
@@ -204,7 +204,7 @@ def _read_fields(source: Source, index: ListedIndex, row: int) -> Iterator[bytes
 
 
 def _probe_folder(path: str | os.PathLike[str], on: Path | None) -> Path:
-    """Where a probe may be written: the folder that was named, or the one beside the source, never inside it."""
+    """Return a folder for probe files: the named one, or the one next to the source, never inside it."""
     return on if on is not None else Path(path).resolve().parent
 
 
@@ -231,7 +231,7 @@ def _compute_from(options: ProfileOptions) -> str:
 
 
 def _batch(images: list[bytes], chain: Chain, batch_size: int) -> npt.NDArray[Any]:
-    """A batch that stays in memory; images of several sizes must be given one by the transform."""
+    """Make a batch in memory; the transform must give images of several sizes one size."""
     made = [apply(decode(images[number % len(images)]), list(chain.native)) for number in range(batch_size)]
     if len({pixels.shape for pixels in made}) > 1:
         raise ArgumentError(

@@ -1,8 +1,8 @@
-"""What an image costs in the loader itself: the sampled images run through the loader's own pipeline.
+"""Cost of an image in the loader itself: runs the sampled images through the loader's own pipeline.
 
-A decode that is called from Python pays for what the loader does not (fresh memory, a call), and does not pay for what
-the loader does (reads, threads that share caches and memory, hand-overs, batches). So the sample's total is taken from
-here, and only what one image costs relative to another from single calls.
+A decode that is called from Python has costs that the loader does not have (new memory, a call), and lacks costs that
+it does have (reads, threads that share caches and memory, queues, batches). So the total of the sample is measured
+here. Single calls only give the cost of one image relative to another.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ MIB = 2**20
 
 @dataclass(frozen=True, slots=True)
 class PipelineCosts:
-    """What images cost in the pipeline."""
+    """Costs of images in the pipeline."""
 
     formats: Mapping[str, Measurement]
     """CPU seconds of an image by format text, all threads together."""
@@ -63,7 +63,7 @@ class _Ran:
 
 
 class _Running:
-    """The loader's work without a cache: it orders, reads past the page cache, decodes, transforms, hands over."""
+    """Loader without a cache: it orders, reads past the page cache, decodes, transforms and delivers."""
 
     def __init__(self, paths: Sequence[Path], codec: str, images: Sequence[bytes], chain: Chain, threads: int) -> None:
         lengths = np.array([len(data) for data in images], np.uint64)
@@ -102,10 +102,10 @@ class _Running:
         self._epoch = 0
 
     def run(self, num_batches: int) -> _Ran:
-        """Load so many batches; none is under way before or after.
+        """Load `num_batches` batches; no batch is in flight before or after.
 
-        The CPU time is that of all of it. How busy the cores are is asked only while the pipeline is full: a dataset's
-        epoch has its ends too, but few of them.
+        The CPU time includes everything. The utilisation of the cores is measured only while the pipeline is full,
+        because its start and end matter little in a real epoch.
         """
         begin, num_images = _cpu_seconds(), 0
         full = _Clock()
@@ -128,7 +128,7 @@ class _Running:
 
 
 class _Clock:
-    """Adds up wall and CPU time between starts and stops."""
+    """Clock that adds up wall and CPU time between starts and stops."""
 
     def __init__(self) -> None:
         self._wall = self._cpu = 0.0
@@ -155,10 +155,10 @@ def measure_pipeline(
     seconds: float,
     on_progress: OnProgress = no_progress,
 ) -> PipelineCosts:
-    """CPU seconds of an image in each format, `threads` of them at work; formats take turns.
+    """Measure the CPU seconds of an image in each format with `threads` threads; formats alternate.
 
-    `stored` has, by format text, what a build would store of the images. Formats that are decoded in Python are left
-    out. A repeat of a format takes about `seconds`. Writes a probe file per format into `folder`, and removes it.
+    `stored` has, by format text, the bytes that a build would store. Formats that are decoded in Python are left out. A
+    repeat of a format takes about `seconds`. Writes one probe file per format into `folder`, and removes it.
     """
     native = [name for name in stored if parse_format(name).codec in _native.codec_names()]
     if chain.python_transforms or not native:
@@ -188,7 +188,7 @@ def measure_pipeline(
 def measure_scaling(
     images: Sequence[bytes], name: str, chain: Chain, cores: int, folder: Path, *, seconds: float
 ) -> tuple[tuple[int, Measurement], ...]:
-    """How much more n threads get done in n cores' time than one thread in one's; threads take turns."""
+    """Measure how the throughput of n threads compares with n times that of one; thread counts alternate."""
     counts = sorted({1, *(2**power for power in range(1, cores.bit_length()) if 2**power <= cores), cores})
     if chain.python_transforms or parse_format(name).codec not in _native.codec_names():
         return ()
@@ -212,7 +212,7 @@ def measure_scaling(
 
 @contextmanager
 def _probe_files(folder: Path, images: Sequence[bytes]) -> Iterator[list[Path]]:
-    """A file with the images one after the other, and links to it under other names; all are removed."""
+    """Write a file with all images, and links to it under other names; all are removed at the end."""
     stem = f".penstock-probe-{uuid.uuid4().hex[:8]}"
     paths = [folder / f"{stem}-{number}" for number in range(max(1, round(EPOCH / len(images))))]
     try:

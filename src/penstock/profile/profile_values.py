@@ -1,4 +1,4 @@
-"""A profile as values, and as the document of spec/profile.md."""
+"""Profile as values, and as the document of spec/profile.md."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ENOUGH_TO_CORRECT = 16
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """A measured number with the quartiles of its repeats."""
+    """Measured number with the quartiles of its repeats."""
 
     median: float
     low: float
@@ -28,7 +28,7 @@ class Measurement:
 
     @staticmethod
     def of(values: Sequence[float]) -> Measurement:
-        """The figure of repeats.
+        """Summarize repeated measurements.
 
         >>> Measurement.of([3.0, 1.0, 2.0]).median
         2.0
@@ -38,13 +38,13 @@ class Measurement:
 
     @staticmethod
     def exactly(value: float) -> Measurement:
-        """A number that was given, not measured."""
+        """Make a number that was given and not measured."""
         return Measurement(value, value, value)
 
 
 @dataclass(frozen=True, slots=True)
 class Disk:
-    """What the disk serves, and what serving costs."""
+    """Rates of the disk, and the CPU cost of reading."""
 
     bytes_per_second: Measurement
     reads_per_second: Measurement
@@ -62,7 +62,7 @@ class Disk:
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """What the source holds."""
+    """Facts about the source."""
 
     num_samples: int
     source_bytes: int
@@ -75,7 +75,7 @@ class Dataset:
 
 @dataclass(frozen=True, slots=True)
 class SampledImage:
-    """One image that was measured; what a rule may know of an image before it is decoded."""
+    """Measured image, with the facts that a rule may know before decoding."""
 
     width: int
     height: int
@@ -85,13 +85,13 @@ class SampledImage:
 
     @property
     def pixels(self) -> int:
-        """Width times height."""
+        """Number of pixels: width times height."""
         return self.width * self.height
 
 
 @dataclass(frozen=True, slots=True)
 class FormatCosts:
-    """What the sampled images cost in one format: a number per image, in their order."""
+    """Costs of the sampled images in one format, one number per image, in their order."""
 
     is_exact: bool
     bytes: Floats
@@ -105,7 +105,7 @@ class FormatCosts:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """A machine, a dataset, and the cost of each candidate format."""
+    """Machine, dataset, and the costs of each candidate format."""
 
     cpu: str
     simd: str
@@ -129,13 +129,13 @@ class Profile:
 
     @property
     def utilisation(self) -> float:
-        """The share of the cores' time that a loader gets: kernel threads, hand-overs and neighbours have the rest."""
+        """Share of the cores' time that a loader gets; the rest goes to kernel threads, queues and neighbours."""
         return min(1.0, self.busy_cores.median / self.cores) if self.busy_cores is not None else 1.0
 
     def speedup(self, cores: float) -> float:
-        """How many cores so many are worth: straight between measured points, the last slope beyond.
+        """Return the effective number of cores: linear between measured points, with the last slope beyond.
 
-        Costs were measured with all cores at work, so these are worth their number; fewer disturb each other less.
+        Costs were measured with all cores busy, so that number counts fully; fewer cores disturb each other less.
         """
         return cores if cores == self.cores else self.cores * self._scaled(cores) / self._scaled(float(self.cores))
 
@@ -149,17 +149,17 @@ class Profile:
         return float(np.interp(cores, [x for x, _ in points], [y for _, y in points]))
 
     def estimates(self, name: str) -> tuple[Estimate, Estimate]:
-        """Bytes and decode seconds of unseen images in a format."""
+        """Return estimates of bytes and decode seconds for unseen images in a format."""
         pixels = np.array([image.pixels for image in self.images], float)
         source_bytes = np.array([image.source_bytes for image in self.images], float)
         costs = self.formats[name]
         return fit(pixels, source_bytes, costs.bytes), fit(pixels, source_bytes, costs.decode_seconds)
 
     def corrections(self, name: str) -> tuple[float, float]:
-        """By how much bytes and decode seconds of all images exceed those of the sampled ones: about 1.
+        """Return the ratios of mean bytes and decode seconds of all images to those of the sampled ones, about 1.
 
-        The regression estimator of a mean: sampled images are a little smaller or larger than all are, and by how much
-        is known, because sizes of all files, and pixels of very many, are.
+        This is the regression estimator of a mean: sampled images are slightly smaller or larger than all images. The
+        difference is known, because the sizes of all files, and the pixels of very many, are known.
         """
         if self.dataset.mean_pixels == 0 or len(self.images) < ENOUGH_TO_CORRECT:
             return 1.0, 1.0
@@ -174,7 +174,7 @@ class Profile:
 
 
 def write_profile(profile: Profile) -> bytes:
-    """The document of a profile."""
+    """Serialize a profile."""
     busy_cores: dict[str, Json] = {"busy_cores": _figure(profile.busy_cores)} if profile.busy_cores is not None else {}
     members: dict[str, Json] = {
         "kind": KIND,
@@ -219,7 +219,7 @@ def write_profile(profile: Profile) -> bytes:
 
 
 def read_profile(data: bytes, where: str = "") -> Profile:
-    """The profile of a document; ArgumentError with the place of what is wrong."""
+    """Read a profile. Raise ArgumentError with the place of an error."""
     document = read_document(data, kind=KIND, version=VERSION, where=where)
     machine, dataset, compute = (document.child(name) for name in ("machine", "dataset", "compute"))
     images = tuple(_read_image(item) for item in document.items("images"))

@@ -1,4 +1,4 @@
-"""Costs of images that were not measured, from what is known before decoding: pixels and source bytes."""
+"""Estimated costs of images that were not measured, from facts known before decoding: pixels and source bytes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from penstock.types import Floats
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """constant + per_pixel · pixels + per_source_byte · source bytes."""
+    """Linear estimate: constant + per_pixel · pixels + per_source_byte · source bytes."""
 
     constant: float
     per_pixel: float
@@ -21,17 +21,17 @@ class Estimate:
     """Root mean square of the residuals, divided by the mean."""
 
     def of(self, pixels: Floats, source_bytes: Floats) -> Floats:
-        """The estimate for each image, never below zero."""
+        """Compute the estimate for each image, never below zero."""
         values: Floats = np.maximum(self.constant + self.per_pixel * pixels + self.per_source_byte * source_bytes, 0.0)
         return values
 
     def as_dict(self) -> dict[str, Json]:
-        """As a profile or plan writes it."""
+        """Return the estimate as a profile or plan writes it."""
         return dict(asdict(self))
 
 
 def fit(pixels: Floats, source_bytes: Floats, costs: Floats) -> Estimate:
-    """The least-squares estimate; features that do not vary, or too few images, leave their coefficient at zero.
+    """Fit by least squares. Features that do not vary, or too few images, leave their coefficient at zero.
 
     >>> import numpy as np
     >>> pixels, source = np.array([10.0, 20.0, 40.0, 50.0]), np.array([1.0, 5.0, 2.0, 7.0])

@@ -1,4 +1,4 @@
-"""Which images of a source are measured: few, and like the rest."""
+"""Choice of the images of a source that are measured: few, and representative."""
 
 from __future__ import annotations
 
@@ -12,12 +12,11 @@ GOLDEN = (5**0.5 - 1) / 2
 
 
 def stratified(labels: npt.NDArray[np.int64] | None, source_bytes: Integers, count: int, *, seed: int = 0) -> Integers:
-    """Rows that stand for all: one by chance of every slice of the samples, which are sorted by label and size.
+    """Choose representative rows: one at random from each slice of the samples, sorted by label and size.
 
-    By chance, because the middle of every slice leaves out the few that are far larger than the rest, and they weigh
-    much in a mean. Any prefix of the result is as even as all of it, so that a measurement may stop when its time is
-    up: slices come in the order of the multiples of the golden ratio, whose fractions leave no gap however many there
-    are.
+    A random choice is needed because the middle of every slice would leave out the few very large images, which matter
+    for the mean. Any prefix of the result is as even as the whole, so that a measurement may stop when its time is up:
+    slices come in the order of multiples of the golden ratio, whose fractions leave no gap for any count.
 
     >>> stratified(None, np.arange(100), 4).tolist()
     [5, 58, 31, 75]

@@ -1,4 +1,4 @@
-"""Pages for people: text, figures and tables in one file that needs no network."""
+"""Reports for people: text, charts and tables in one file that needs no network."""
 
 from penstock.report.page import Attachment, Figure, Page, Section, Table, render
 

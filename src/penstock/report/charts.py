@@ -1,7 +1,7 @@
-"""Figures as SVG: scatter, lines, bars, and Liquid's triangle of utilisation. A pointer on a mark shows its values.
+"""Charts as SVG: scatter, lines, bars, and Liquid's triangle of utilisation. Hovering over a mark shows its values.
 
-Drawn by hand because a page must stand alone and stay small: a plotting library's script weighs megabytes. Colours are
-CSS classes of the page, so that figures follow its light and dark.
+The code draws SVG itself, because a report must be self-contained and small; the script of a plotting library has
+megabytes. Colours are CSS classes of the page, so that charts follow its light and dark mode.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Legend = Sequence[tuple[str, int]]
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """A named row of points."""
+    """Named series of points."""
 
     name: str
     points: tuple[tuple[float, float], ...]
@@ -49,7 +49,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A point with a label beside it."""
+    """Point with a label."""
 
     name: str
     x: float
@@ -58,7 +58,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """From `low` to `high`, on a line of pixels."""
+    """Axis from `low` to `high` on a line of pixels."""
 
     label: str
     low: float
@@ -66,12 +66,12 @@ class Axis:
     is_log: bool = False
 
     def place(self, value: float) -> float:
-        """Where a value stands, from 0 to 1."""
+        """Return the position of a value, from 0 to 1."""
         low, high, value = (math.log10(max(v, 1e-12)) if self.is_log else v for v in (self.low, self.high, value))
         return (value - low) / (high - low) if high > low else 0.5
 
     def ticks(self) -> list[float]:
-        """Round numbers, about five of them; powers of ten, halved and doubled, on a logarithmic axis.
+        """Return about five round numbers; on a logarithmic axis, powers of ten, halved and doubled.
 
         >>> Axis("", 0, 10).ticks()
         [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]
@@ -87,7 +87,7 @@ class Axis:
 
 
 def scatter(marks: Sequence[Mark], x_label: str, y_label: str) -> str:
-    """Labelled points on logarithmic axes."""
+    """Draw labelled points on logarithmic axes."""
     x_axis = _axis(x_label, [mark.x for mark in marks], is_log=True)
     y_axis = _axis(y_label, [mark.y for mark in marks], is_log=True)
     places = [(_x(x_axis, mark.x), _y(y_axis, mark.y)) for mark in marks]
@@ -103,7 +103,7 @@ def scatter(marks: Sequence[Mark], x_label: str, y_label: str) -> str:
 def lines(
     series: Sequence[Series], x_label: str, y_label: str, marks: Sequence[Mark] = (), *, most: float = math.inf
 ) -> str:
-    """Lines over a common axis from zero, with their points and intervals, and marks on top; cut off above `most`."""
+    """Draw lines over a common axis from zero, with points, intervals and marks; cut off above `most`."""
     xs = [x for row in series for x, _ in row.points]
     ys = [y for row in series for _, y in row.points] + [mark.y for mark in marks]
     ys += [bound for row in series for interval in row.ranges for bound in interval]
@@ -129,7 +129,7 @@ def lines(
 
 
 def _cut(row: Series, most: float) -> Series:
-    """The series up to where it leaves the frame; what comes back in after that is drawn from there."""
+    """Cut the series where it leaves the frame; it continues where it comes back."""
     if not row.points or max(y for _, y in row.points) <= most:
         return row
     points: list[tuple[float, float]] = []
@@ -176,7 +176,7 @@ def bars(
     *,
     lowest: float = 0.0,
 ) -> str:
-    """Groups of named bars, from zero unless `lowest` says otherwise, with intervals where there are some."""
+    """Draw groups of named bars, from zero or from `lowest`, with intervals if given."""
     names = list(dict.fromkeys(name for _, values in groups for name, _ in values))
     tops = [value for _, values in groups for _, value in values] + [high for _, high in intervals.values()]
     y_axis = Axis(y_label, lowest, lowest + (max(tops) - lowest) * 1.15 or 1.0)
@@ -212,7 +212,7 @@ def bars(
 
 
 def _broken(label: str, most: int) -> list[str]:
-    """A label in rows of at most so many letters, broken where its parts meet.
+    """Break a label into rows of at most `most` letters, between its parts.
 
     >>> _broken("penstock@jpeg=0.4/weir:fast=0.6", 12), _broken("source, 2 thr.", 20)
     (['penstock@', 'jpeg=0.4/', 'weir:fast=', '0.6'], ['source, 2 thr.'])
@@ -226,7 +226,7 @@ def _broken(label: str, most: int) -> list[str]:
 
 
 def triangle(shapes: Sequence[tuple[str, tuple[float, float, float]]], corners: tuple[str, str, str]) -> str:
-    """Shares from 0 to 1 on three axes from the middle; each shape a triangle."""
+    """Draw shares from 0 to 1 on three axes from the middle; each shape is a triangle."""
     centre, radius = (WIDTH / 2, HEIGHT * 0.56), HEIGHT * 0.40
     angles = [math.radians(degrees) for degrees in (-90, 30, 150)]
 
@@ -266,7 +266,7 @@ def _y(axis: Axis, value: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """Where a label stands."""
+    """Rectangle of a label."""
 
     left: float
     top: float
@@ -274,14 +274,14 @@ class Box:
     height: float = 13.0
 
     def overlap(self, other: Box) -> float:
-        """The area that both cover."""
+        """Return the area that both cover."""
         wide = min(self.left + self.width, other.left + other.width) - max(self.left, other.left)
         high = min(self.top + self.height, other.top + other.height) - max(self.top, other.top)
         return max(0.0, wide) * max(0.0, high)
 
 
 def _covered(row: Series, x_axis: Axis, y_axis: Axis) -> list[Box]:
-    """What a line covers, as boxes along it, its dots and whiskers among them."""
+    """Return the boxes that a line covers, including its dots and whiskers."""
     places = [(_x(x_axis, x), _y(y_axis, y)) for x, y in row.points]
     boxes = [Box(x - DOT, y - DOT, 2 * DOT, 2 * DOT) for x, y in places]
     for (x, y), (next_x, next_y) in pairwise(places):
@@ -295,10 +295,10 @@ def _covered(row: Series, x_axis: Axis, y_axis: Axis) -> list[Box]:
 
 
 def place_labels(places: Sequence[tuple[float, float]], names: Sequence[str], drawn: Sequence[Box] = ()) -> list[Box]:
-    """A box beside each point that covers no other label, no other point and nothing drawn, as far as there is room.
+    """Place a box next to each point, without covering labels, points or drawings if possible.
 
-    Tried in turn: right, left, the four corners, above, below, then the same further away; the first that is free, or
-    the one that covers least.
+    Tries right, left, the four corners, above, below, then the same further away. Takes the first free place, or the
+    one that covers least.
     """
     dots = [Box(x - DOT, y - DOT, 2 * DOT, 2 * DOT) for x, y in places]
     wide = [Box(x - NEAR, y - NEAR, 2 * NEAR, 2 * NEAR) for x, y in places]
@@ -324,7 +324,7 @@ def _is_inside(box: Box) -> bool:
 
 
 def _leader(place: tuple[float, float], box: Box) -> str:
-    """A thin line from a point to its label, if that is not beside it."""
+    """Draw a thin line from a point to its label if they are apart."""
     x = min(max(place[0], box.left), box.left + box.width)
     y = min(max(place[1], box.top), box.top + box.height)
     if math.dist(place, (x, y)) < LEADER:
@@ -354,7 +354,7 @@ def _figure(
 
 
 def _svg(body: list[str], title: str, legend: Legend = (), more: int = 0) -> str:
-    """The drawing, moved down to make room for its legend, and `more` room below."""
+    """Make the drawing, moved down to make room for its legend, with `more` room below."""
     rows, entries = _legend(legend)
     inside = "".join(entries) + f'<g transform="translate(0 {rows * LEGEND_ROW})">{"".join(body)}</g>'
     height = HEIGHT + rows * LEGEND_ROW + more
@@ -362,7 +362,7 @@ def _svg(body: list[str], title: str, legend: Legend = (), more: int = 0) -> str
 
 
 def _legend(names: Legend) -> tuple[int, list[str]]:
-    """Rows that the legend takes, and its texts, broken before they leave the frame."""
+    """Return the number of rows of the legend, and its texts, broken at the edge of the frame."""
     entries, x, row = [], float(LEFT), 0
     for name, number in names:
         width = 26 + LETTER * 1.15 * len(name)
@@ -378,7 +378,7 @@ def _text(x: float, y: float, text: str, kind: str = "") -> str:
 
 
 def _number(value: float) -> str:
-    """A short number.
+    """Format a number briefly.
 
     >>> _number(0.00123), _number(1234567.0), _number(12.0)
     ('0.00123', '1.23M', '12')

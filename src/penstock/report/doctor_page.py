@@ -1,4 +1,4 @@
-"""The page of `penstock doctor --report`: where a run waited, Liquid's triangle, and what Penstock would buy."""
+"""Page of `penstock doctor --report`: where a run waited, Liquid's triangle, and the estimated speed-up."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from penstock.report.page import Figure, Page, Section, render
 def make_doctor_page(
     observed: Observed, found: Diagnosis, bought: SpeedupEstimate | None, flow_chart: Sequence[str] = ()
 ) -> bytes:
-    """The report of a watched run; the flow chart's advice comes last."""
+    """Make the report of an observed run; the flow chart's advice comes last."""
     gpu = f"GPUs were {found.gpu_share:.0%} busy." if found.gpu_share is not None else "No GPU was seen."
     disk = "" if found.disk_share is not None else " How fast the disk could be is not known: its corner stays at 0."
     drawing = triangle([("this run", found.triangle)], CORNERS)

@@ -1,4 +1,4 @@
-"""A report: one HTML page that stands alone, follows light and dark, prints, and sorts its tables."""
+"""Report as one self-contained HTML page that follows light and dark mode, prints, and sorts its tables."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from penstock.tools import import_tool
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A drawing of `charts` and what it shows."""
+    """Chart with its caption."""
 
     svg: str
     caption: str
@@ -18,7 +18,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Cells as they are shown."""
+    """Table with its cells as shown."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -26,7 +26,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A heading with sentences, figures, a table or several, in this order."""
+    """Heading with sentences, figures and tables, in this order."""
 
     title: str
     sentences: tuple[str, ...] = ()
@@ -36,13 +36,13 @@ class Section:
 
     @property
     def tables(self) -> tuple[Table, ...]:
-        """All of them."""
+        """All tables of the section."""
         return (*((self.table,) if self.table is not None else ()), *self.more_tables)
 
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """A text file that travels inside the page and can be saved from it."""
+    """Text file that is embedded in the page and can be saved from it."""
 
     title: str
     name: str
@@ -51,7 +51,7 @@ class Attachment:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What a report says."""
+    """Content of a report."""
 
     title: str
     subtitle: str
@@ -62,7 +62,7 @@ class Page:
 
 
 def render(page: Page) -> bytes:
-    """The page as HTML. Text is escaped; figures are not, they are ours."""
+    """Render the page as HTML. Text is escaped; figures are not, because we make them."""
     jinja2 = import_tool("jinja2")  # only a report needs it
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("penstock", "report"),

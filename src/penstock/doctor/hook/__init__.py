@@ -1,4 +1,4 @@
-"""The folder that `doctor` puts on PYTHONPATH of the command it watches."""
+"""Folder that `doctor` puts on PYTHONPATH of the command it observes."""
 
 from pathlib import Path
 

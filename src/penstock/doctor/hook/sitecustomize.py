@@ -1,7 +1,7 @@
-"""Runs first in every Python that `penstock doctor` starts: times the batches of torch's DataLoader, changes nothing.
+"""Hook in every Python that `penstock doctor` starts: times the batches of torch's DataLoader and changes nothing.
 
-Python imports a module of this name at start-up; `doctor` puts this folder on PYTHONPATH. It uses the standard library
-alone, because the watched program may have none of Penstock's packages, and it never raises into the program.
+Python imports a module of this name at start-up; `doctor` puts this folder on PYTHONPATH. The hook uses only the
+standard library, because the program may have none of Penstock's packages, and it never raises into the program.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FLUSH_SECONDS = 1.0
 
 
 class Recorder:
-    """What each pass over a loader waited and worked, kept in a file that is rewritten now and then."""
+    """Recorder of waiting and working time in each pass over a loader, in a file that is rewritten regularly."""
 
     def __init__(self, folder: str) -> None:
         self.process = os.getpid()
@@ -36,7 +36,7 @@ class Recorder:
         self.flushed = 0.0
 
     def record(self, iterator: object, begin: float, end: float) -> None:
-        """Note that one batch was asked for at `begin` and came at `end`."""
+        """Record that one batch was requested at `begin` and arrived at `end`."""
         if os.getpid() != self.process:
             return
         epoch = self.epochs.get(id(iterator))
@@ -55,7 +55,7 @@ class Recorder:
 
     @staticmethod
     def new_epoch(iterator: object) -> dict[str, Any]:
-        """Describe a pass that has begun; what is known of its loader helps to say what would be quicker."""
+        """Describe a pass that has begun, with facts about its loader for the advice."""
         dataset = attribute(iterator, "_dataset")
         sampler = attribute(iterator, "_index_sampler")
         return {
@@ -70,7 +70,7 @@ class Recorder:
         }
 
     def flush(self) -> None:
-        """Write what there is; a full disk or a vanished folder is not the program's problem."""
+        """Write the records; errors such as a full disk are ignored, so that the program is not affected."""
         try:
             part = self.path.with_suffix(".part")
             part.write_text(json.dumps(list(self.epochs.values())))
@@ -80,7 +80,7 @@ class Recorder:
 
 
 def attribute(thing: object, name: str) -> Any:  # noqa: ANN401
-    """An attribute of an object of the program; None if there is none, or asking for it raises."""
+    """Return an attribute of an object of the program; None if it does not exist or raises."""
     try:
         return getattr(thing, name, None)
     except Exception:  # a property may raise anything
@@ -88,12 +88,12 @@ def attribute(thing: object, name: str) -> Any:  # noqa: ANN401
 
 
 def number(value: object) -> int:
-    """A count that an object of the program gave; 0 if it is none."""
+    """Return a count from an object of the program; 0 if it is not an integer."""
     return value if isinstance(value, int) else 0
 
 
 def root_of(dataset: object) -> str:
-    """The folder that a dataset reads: what it says, or where its first and last files have a folder in common."""
+    """Return the folder that a dataset reads: its own answer, or the common folder of its first and last files."""
     try:
         return find_root(dataset)
     except Exception:  # paths on two drives, a `root` that is no text: then it is not known
@@ -101,7 +101,7 @@ def root_of(dataset: object) -> str:
 
 
 def find_root(dataset: object) -> str:
-    """As `root_of`; what odd values raise passes."""
+    """Return the same as `root_of`, but let errors of odd values through."""
     for _ in range(8):  # a Subset, or what else wraps a dataset
         root, inner = attribute(dataset, "root"), attribute(dataset, "dataset")
         if root is not None:
@@ -119,7 +119,7 @@ def find_root(dataset: object) -> str:
 
 
 class Finder(importlib.abc.MetaPathFinder):
-    """Waits for torch's DataLoader to be imported, and puts a stopwatch around its iterators."""
+    """Import hook that wraps the iterators of torch's DataLoader with timers once it is imported."""
 
     def __init__(self, recorder: Recorder) -> None:
         self.recorder = recorder
@@ -127,7 +127,7 @@ class Finder(importlib.abc.MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """Find the module as always, and remember to time it once it has run."""
+        """Find the module as usual, and time it once it has run."""
         if fullname != DATALOADER:
             return None
         sys.meta_path.remove(self)
@@ -162,7 +162,7 @@ def time_iterators(module: ModuleType, recorder: Recorder) -> None:
 
 
 def run_the_hidden_one() -> None:
-    """Python runs one module of this name: if ours hides another, run that too."""
+    """Run another module of this name, if this one hides it."""
     here = Path(__file__).resolve().parent
     others = [place for place in sys.path if Path(place).resolve() != here]
     spec = importlib.machinery.PathFinder.find_spec("sitecustomize", others)
@@ -171,7 +171,7 @@ def run_the_hidden_one() -> None:
 
 
 def install() -> None:
-    """Begin to listen, if `doctor` asked for it."""
+    """Install the hook if `doctor` asked for it."""
     folder = os.environ.get(VARIABLE)
     if folder is None:
         return

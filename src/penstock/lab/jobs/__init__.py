@@ -1,4 +1,4 @@
-"""What a cell does: one function per job, from settings to measures. A job knows no recipe."""
+"""Jobs of cells: one function per job, from settings to measures, independent of recipes."""
 
 from penstock.lab.jobs.contract import Job, LeftOut, Order
 from penstock.lab.jobs.table import JOBS, run_job, run_job_task

@@ -1,4 +1,4 @@
-"""Size, encode and decode time and distortion of one format on a folder's images. Decoding gives pixels, always."""
+"""Job that measures size, encode and decode time and distortion of one format on a folder's images."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ _CORPORA: dict[tuple[str, int], Corpus] = {}  # of this process: cells share the
 
 
 def run(order: Order, on_progress: OnProgress) -> Measures:
-    """Settings: `format`, `images` (how many, evenly spread; 0: all), `repeats`, `python` and `weights`
-    (of learned codecs).
-    """  # noqa: D205  # a list of settings
+    """Measure a format on images.
+
+    Settings: `format`, `images` (how many, evenly spread; 0: all), `repeats`, `python`, `weights` (learned codecs).
+    """
     images = [image.pixels for image in _corpus(order).images]
     if order.text("format").startswith("compressai:"):
         return measure_learned(order.text("format"), images, order.text("python"), order.text("weights"))
@@ -75,7 +76,7 @@ def _encode(coder: Coder, images: list[Pixels], name: str, on_progress: OnProgre
 
 
 def _timed(job: Callable[[], object]) -> float:
-    """CPU seconds of this thread, which a neighbour does not add to; short jobs are done several times."""
+    """Measure the CPU seconds of this thread, which other programs do not affect; short jobs are repeated."""
     passes = 0
     begin = time.thread_time()
     while passes == 0 or time.thread_time() - begin < LEAST_SECONDS:

@@ -1,4 +1,4 @@
-"""What a job is given, and what it gives."""
+"""Contract of a job: its input and its result."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ Measures: TypeAlias = "dict[str, Any]"
 
 
 class LeftOut(Exception):  # noqa: N818  # no error: a cell that this machine cannot measure
-    """Why a cell cannot be measured here: something is not installed, not permitted or not possible."""
+    """Reason why a cell cannot be measured here: something is not installed, not permitted or not possible."""
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """A cell as its job sees it: variants have become paths. JSON, so that another process can take it."""
+    """Cell as its job sees it, with paths for variants. It is JSON, so that another process can take it."""
 
     job: str
     settings: Mapping[str, Json]
@@ -28,15 +28,15 @@ class Order:
     seed: int
 
     def text(self, name: str, default: str = "") -> str:
-        """A setting that is a text."""
+        """Return a setting that is a text."""
         return str(self.settings.get(name, default))
 
     def integer(self, name: str, default: int = 0) -> int:
-        """A setting that is a whole number."""
+        """Return a setting that is a whole number."""
         return int(self.number(name, default))
 
     def number(self, name: str, default: float = 0.0) -> float:
-        """A setting that is a number."""
+        """Return a setting that is a number."""
         value = self.settings.get(name, default)
         assert isinstance(value, (int, float)), name
         return float(value)

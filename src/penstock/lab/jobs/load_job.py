@@ -1,4 +1,4 @@
-"""Epochs of a loader whose batches nobody uses: rates, and what was read from the disk."""
+"""Job that loads epochs without using the batches, and measures rates and bytes read from the disk."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from penstock.types import OnProgress
 
 
 def run(order: Order, on_progress: OnProgress) -> Measures:
-    """Settings: those of `spec_of`, `loader`, `epochs`, `max_seconds` (of an epoch; 0: no limit), `cold`.
+    """Load some epochs and measure them.
 
-    Cold: the page cache forgets the data before each epoch. The first epoch warms up and is kept in the line; rates are
-    of the others.
+    Settings: those of `spec_of`, `loader`, `epochs`, `max_seconds` (of an epoch; 0: no limit), `cold`. Cold means that
+    the page cache drops the data before each epoch. The first epoch warms up; it is recorded, but not part of the
+    rates.
     """
     spec = spec_of(order)
     loader = open_loader(order.text("loader", "penstock"), spec)

@@ -1,4 +1,4 @@
-"""How many bytes a variant of the data takes, and how uneven its samples are. Reads its index alone."""
+"""Job that measures the bytes of a variant and the variation between its samples, from its index alone."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from penstock.types import OnProgress
 
 
 def run(order: Order, on_progress: OnProgress) -> Measures:
-    """Settings: `variant`."""
+    """Measure the size of a variant. Settings: `variant`."""
     samples = open_samples(order.paths[order.text("variant")])
     sizes = samples.sizes
     return {"encoded_bytes": int(sizes.sum()), "num_images": len(samples), "deviation_bytes": float(sizes.std())}

@@ -1,4 +1,4 @@
-"""From a cell's settings to what a loader is told."""
+"""Conversion of a cell's settings to the specification of a loader."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from penstock.storage import drop_cached, exists
 
 
 def spec_of(order: Order, *, part: str = "", variant: str = "") -> LoaderSpec:
-    """The spec of a part of the data; `variant` stands in for the settings' own.
+    """Return the specification of a part of the data; `variant` replaces the one in the settings.
 
     Settings: `variant`, `batch_size`, `threads`, `size`, `crop`, `cache`, `cache_bytes`, `target`, `share`, `encoded`,
     `fidelity`.
@@ -38,9 +38,9 @@ def spec_of(order: Order, *, part: str = "", variant: str = "") -> LoaderSpec:
 
 
 def start_cold(order: Order, spec: LoaderSpec) -> None:
-    """Let the page cache forget what a loader is about to read, if the settings say `cold`.
+    """Drop the data of a loader from the page cache if the settings say `cold`.
 
-    So an epoch of a loader that leaves caching to the kernel reads the disk, as one of data beyond memory would.
+    So an epoch of a loader that leaves caching to the kernel reads the disk, as with data larger than memory.
     """
     if not order.settings.get("cold"):
         return
@@ -61,5 +61,5 @@ def _fidelity(order: Order) -> FidelityLike:
 
 
 def _validating(crop: str) -> str:
-    """What validation does for each way to crop in training."""
+    """Return the crop of validation for a crop of training."""
     return {"resized": "scaled", "plain": "center", "stretch": "stretch"}[crop]

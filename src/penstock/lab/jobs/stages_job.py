@@ -1,7 +1,7 @@
-"""The stages of loading, each alone and all together, on one dataset under one set of limits.
+"""Job that measures the stages of loading, alone and together, on one dataset under one set of limits.
 
-Reading alone gives encoded images; decoding alone has everything in memory from the second epoch on; together they read
-past the page cache and decode.
+Reading alone gives encoded images. Decoding alone has everything in memory from the second epoch on. Together they
+read past the page cache and decode.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ DEFAULT_SECONDS = 1.0
 
 
 def run(order: Order, on_progress: OnProgress) -> Measures:
-    """Settings: those of `spec_of`; `seconds` that each stage is timed for, whole epochs."""
+    """Measure each stage. Settings: those of `spec_of`, and `seconds` per stage, in whole epochs."""
     spec = spec_of(order)
     total = int(open_samples(spec.path).sizes.sum())
     seconds = order.number("seconds", DEFAULT_SECONDS)
@@ -38,7 +38,7 @@ def run(order: Order, on_progress: OnProgress) -> Measures:
 
 
 def _rate(spec: LoaderSpec, seconds: float) -> tuple[float, float]:
-    """Images per second over as many epochs as the time allows, and the bytes that the loader left its cache.
+    """Return images/s over as many epochs as the time allows, and the bytes that the loader left its cache.
 
     The first epoch is left out: it fills the cache, and a throttle lets its first bytes through at once.
     """

@@ -1,4 +1,4 @@
-"""The jobs by name. Each is imported when it is first run: some need torch."""
+"""Table of jobs by name. Each is imported at its first run, because some need torch."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ JOBS = ("codec", "load", "size", "stages", "train")
 
 
 def run_job(order: Order, on_progress: OnProgress = no_progress) -> Measures:
-    """Do what is ordered, in this process. `LeftOut` if it cannot be done here."""
+    """Run a job in this process. Raise `LeftOut` if it cannot be done here."""
     assert order.job in JOBS, order.job
     job: Job = import_module(f"penstock.lab.jobs.{order.job}_job").run
     return job(order, on_progress)

@@ -1,4 +1,4 @@
-"""Trains a model on a variant of the data, or on several one after the other, and times every step."""
+"""Job that trains a model on one or several variants of the data, and times every step."""
 
 from __future__ import annotations
 
@@ -20,13 +20,18 @@ if TYPE_CHECKING:
 
 
 def run(order: Order, on_progress: OnProgress) -> Measures:
-    """Settings: those of `spec_of`; `model`, `loader`, `epochs`, `learning_rate`, `num_classes`, `torch_threads`,
-    `amp` (mixed precision: true or false; without it, on CUDA alone), `validation` (the variant to validate on; empty:
-    nothing is validated), `stages` ([variant, epochs], one after the other, instead of `variant` and
-    `epochs`), `cold` (the page cache forgets the data before each epoch).
+    """Train a model and measure it.
 
-    The learning rate falls over all epochs, whatever the stages.
-    """  # noqa: D205  # a list of settings
+    Settings: those of `spec_of`, and
+
+    - `model`, `loader`, `epochs`, `learning_rate`, `num_classes`, `torch_threads`;
+    - `amp`: mixed precision, true or false; by default only on CUDA;
+    - `validation`: the variant to validate on; empty for no validation;
+    - `stages`: [variant, epochs], one after the other, instead of `variant` and `epochs`;
+    - `cold`: the page cache drops the data before each epoch.
+
+    The learning rate decreases over all epochs, across stages.
+    """
     trainer = _trainer(order)
     validation = _validation(order)
     meter = TreeMeter(os.getpid())
@@ -62,9 +67,9 @@ def _trainer(order: Order) -> Trainer:
 
 
 def _tuner(order: Order, trainer: Trainer, loader: LabLoader) -> Callable[[], dict[str, float]]:
-    """What happens after an epoch: nothing, or a look at the gradients, which sets the next epoch's fidelity.
+    """Return the action after an epoch: nothing, or a probe of the gradients that sets the next fidelity.
 
-    The scans of the epoch that ended are noted; 0 means all of them.
+    The scans of the last epoch are recorded; 0 means all of them.
     """
     if not order.settings.get("tuned"):
         return dict
@@ -117,7 +122,7 @@ def _epoch(
 
 
 def _skipping(batches: Iterator[tuple[Any, Any, int]]) -> Iterator[tuple[Any, Any, int]]:
-    """Batches of two or more: batch normalisation knows nothing of a single sample."""
+    """Yield batches of two or more samples, because batch normalisation needs them."""
     return (batch for batch in batches if batch[2] > 1)
 
 
@@ -133,7 +138,7 @@ def _num_epochs(order: Order) -> int:
 
 
 def _summary(epochs: list[dict[str, float]]) -> dict[str, float]:
-    """Rates without the first epoch, which warms up; the best accuracy of all."""
+    """Summarize rates without the first epoch, which warms up, and the best accuracy of all."""
     counted = epochs[1:] or epochs
     seconds = sum(epoch["seconds"] for epoch in counted)
     waited = sum(epoch["wait_seconds"] for epoch in counted)

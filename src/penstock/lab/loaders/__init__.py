@@ -1,4 +1,4 @@
-"""Loaders under one contract: Penstock's, and those a user would take instead."""
+"""Loaders under one contract: Penstock's, and its rivals."""
 
 from penstock.lab.loaders.contract import LabLoader, LoaderSpec
 from penstock.lab.loaders.table import LOADERS, open_loader

@@ -1,4 +1,4 @@
-"""What a loader of the lab is: told the same things, it gives batches of the same shape."""
+"""Contract of a loader in the lab: from the same specification, all give batches of the same shape."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from penstock.load.fidelity_schedule import FidelityLike
 
 @dataclass(frozen=True, slots=True)
 class LoaderSpec:
-    """What every loader is told."""
+    """Specification that every loader gets."""
 
     path: str
     """A dataset of Penstock's, for those that read it; else the folder of images."""
@@ -43,16 +43,16 @@ class LoaderSpec:
 
 
 class LabLoader(Protocol):
-    """An opened loader."""
+    """Interface of an opened loader."""
 
     num_images: int
     """Of an epoch."""
 
     def epoch(self) -> Iterator[tuple[Any, Any, int]]:
-        """(images N×C×H×W of uint8, targets or None, N) of each batch of the next epoch."""
+        """Yield (images N×C×H×W of uint8, targets or None, N) of each batch of the next epoch."""
 
     def facts(self) -> dict[str, float]:
-        """What it counted itself, over all epochs: plain numbers."""
+        """Return what the loader itself counted over all epochs, as plain numbers."""
 
     def close(self) -> None:
-        """Stop whatever runs."""
+        """Stop threads and processes."""

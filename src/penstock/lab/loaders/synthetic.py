@@ -1,4 +1,4 @@
-"""One batch that stays in memory, handed out again and again: the rate of a model that never waits."""
+"""One batch in memory, delivered again and again: the rate of a model that never waits."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from penstock.lab.loaders.ours import OurLoader
 
 
 class ResidentBatch:
-    """The first batch of the data, for ever."""
+    """Loader that repeats the first batch of the data."""
 
     def __init__(self, spec: LoaderSpec) -> None:
         source = OurLoader(spec)
@@ -19,19 +19,19 @@ class ResidentBatch:
         source.close()
 
     def epoch(self) -> Iterator[tuple[Any, Any, int]]:
-        """As many images as an epoch has."""
+        """Yield as many images as an epoch has."""
         images, targets, count = self._batch
         for _ in range(-(-self.num_images // count)):
             yield images, targets, count
 
     def facts(self) -> dict[str, float]:
-        """It counts nothing."""
+        """Return nothing: this loader does not count."""
         return {}
 
     def close(self) -> None:
-        """Nothing runs."""
+        """Do nothing, because no thread runs."""
 
 
 def open_loader(spec: LoaderSpec) -> ResidentBatch:
-    """As the contract says."""
+    """Open the loader for a specification."""
     return ResidentBatch(spec)

@@ -1,1 +1,1 @@
-"""The experiments, one short file each; `table.py` lists them."""
+"""Experiments, one short file each; `table.py` lists them."""

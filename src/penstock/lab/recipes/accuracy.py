@@ -1,4 +1,4 @@
-"""What accuracy recipes share: curves, differences to the source, and a figure of both."""
+"""Shared parts of accuracy recipes: curves, differences to the source, and a figure of both."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ VALIDATED_ON = "Validation is on the images as they were, whatever the model was
 
 
 def losses(found: Sequence[Line], setting: str = "variant", baseline: str = SOURCE) -> dict[str, Estimate]:
-    """Accuracy of each variant minus the baseline's, seed by seed."""
+    """Compute the accuracy of each variant minus the baseline's, per seed."""
     groups = of_setting(found, setting)
     against = by_seed(groups.get(baseline, []), "accuracy")
     differences = {
@@ -28,7 +28,7 @@ def losses(found: Sequence[Line], setting: str = "variant", baseline: str = SOUR
 
 
 def curves(found: Sequence[Line], setting: str, seconds: Mapping[str, float] | None = None) -> str:
-    """Mean accuracy over epochs, or over time if `seconds` has each variant's epoch time."""
+    """Draw mean accuracy over epochs, or over time if `seconds` has each variant's epoch time."""
     series = []
     for name, group in of_setting(found, setting).items():
         scale = seconds[name] if seconds is not None else 1.0
@@ -39,7 +39,7 @@ def curves(found: Sequence[Line], setting: str, seconds: Mapping[str, float] | N
 
 
 def accuracy_bars(found: Sequence[Line], setting: str) -> str:
-    """Best accuracy of each variant with its interval."""
+    """Draw the best accuracy of each variant with its interval."""
     values = estimates(found, setting, "accuracy")
     groups = [(name, [("accuracy", value.mean)]) for name, value in values.items()]
     intervals = {(name, "accuracy"): (max(0.0, value.low), min(1.0, value.high)) for name, value in values.items()}
@@ -49,7 +49,7 @@ def accuracy_bars(found: Sequence[Line], setting: str) -> str:
 def accuracy_section(
     title: str, found: Sequence[Line], sizes: Mapping[str, int], agreement: str, setting: str = "variant"
 ) -> Section:
-    """Bars, curves and a table with differences to the source."""
+    """Make a section with bars, curves and a table of differences to the source."""
     values, changes = estimates(found, setting, "accuracy"), losses(found, setting)
     rows = [
         (

@@ -27,7 +27,7 @@ COLUMNS = ("model", "format", "threads", "disk", "from disk/s", "from memory/s",
 
 
 class Place(NamedTuple):
-    """What one rate is of."""
+    """Conditions of one rate."""
 
     model: str
     storage: str
@@ -61,7 +61,7 @@ class Bottleneck(TrainingRecipe):
     seeds: int = 3
 
     def cells(self, data: DataFacts, done: Sequence[Line]) -> list[Cell]:
-        """A model that never waits, then every storage, thread count and format."""
+        """Return cells for a model that never waits, then for every storage, thread count and format."""
         models = ("unet",) if self.target_of(data) == "mask" else self.models
         cells = [Cell("size", {"variant": variant}) for variant in (SOURCE, *self.formats)]
         for seed in range(self.seeds):
@@ -76,7 +76,7 @@ class Bottleneck(TrainingRecipe):
         return cells
 
     def findings(self, lines: Sequence[Line]) -> Findings:
-        """Who limits each combination, and by how much."""
+        """Name the bottleneck of each combination, and by how much it limits."""
         found = measured(lines, "train")
         rates, stalls = _by_place(found, "images_per_second"), _by_place(found, "stall_share")
         limits: dict[str, Limit] = {}
@@ -143,7 +143,7 @@ def _synthetic(rates: Rates, model: str) -> float:
 
 
 def _of_models(found: Sequence[Line], rates: Rates) -> tuple[str, ...]:
-    """Whether the model decides who limits when nothing waits for the disk; nothing of one model alone."""
+    """Judge whether the model decides the bottleneck when nothing waits for the disk; empty for one model."""
     models = sorted({place.model for place in rates}, key=lambda model: _synthetic(rates, model))
     if len(models) < 2:
         return ()
@@ -161,7 +161,7 @@ def _of_models(found: Sequence[Line], rates: Rates) -> tuple[str, ...]:
 
 
 def _from_memory(found: Sequence[Line], rates: Rates, model: str) -> Estimate:
-    """The best rate from memory as a share of the rate without loading, seed by seed."""
+    """Estimate the best rate from memory as a share of the rate without loading, per seed."""
     best = max((place for place in rates if place[:2] == (model, MEMORY)), key=lambda place: rates[place].mean)
     free = next(place for place in rates if place[:2] == (model, SYNTHETIC))
     seeds = [
@@ -174,7 +174,7 @@ def _from_memory(found: Sequence[Line], rates: Rates, model: str) -> Estimate:
 
 
 def _gains_from_memory(rates: Rates, place: Place) -> dict[str, float]:
-    """How many times as fast each other variant trains from memory, where the disk plays no part."""
+    """Return how many times as fast each other variant trains from memory, without the disk."""
     source = rates[place._replace(storage=MEMORY, variant=SOURCE)].mean
     return {
         other.variant: value.mean / source

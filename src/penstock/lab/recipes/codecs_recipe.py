@@ -44,7 +44,7 @@ class Codecs(Recipe):
     """Of learned codecs: `published` (CompressAI downloads them), a file of them, or `untrained`, to time them."""
 
     def check(self) -> None:
-        """As every recipe, and formats that there are: the last may be hours away."""
+        """Check the settings, including all formats, because the last may be hours away."""
         super().check()
         if not self.formats:
             raise wrong_setting(self, "formats", "give formats such as png,jpeg:q=85,avif:q=50")
@@ -52,7 +52,7 @@ class Codecs(Recipe):
             check_coder(format)
 
     def cells(self, data: DataFacts, done: Sequence[Line]) -> list[Cell]:
-        """A cell per format and seed."""
+        """Return one cell per format and seed."""
         held: dict[str, Json] = {"images": self.images, "repeats": self.repeats}
         learned: dict[str, Json] = {"python": self.python, "weights": self.weights}
         return [
@@ -62,7 +62,7 @@ class Codecs(Recipe):
         ]
 
     def findings(self, lines: Sequence[Line]) -> Findings:
-        """The smallest, the quickest to decode, and what lies between."""
+        """Find the smallest, the fastest to decode, and those in between."""
         found = measured(lines)
         size = {
             name: group[0].number("encoded_bytes") / group[0].number("num_images")
@@ -108,7 +108,7 @@ class Codecs(Recipe):
 
 
 def _answer(decode: Mapping[str, float], smallest: str) -> str:
-    """Who decodes quickest, and who of those that compress if that is `raw`; and who is smallest."""
+    """Name the fastest format, the fastest one that compresses if that is `raw`, and the smallest."""
     ordered = sorted(decode, key=lambda name: decode[name])
     told = f"{ordered[0]} decodes quickest ({decode[ordered[0]]:.3f} ms an image)"
     if ordered[0] == "raw" and len(ordered) > 1:

@@ -1,7 +1,7 @@
-"""What an experiment is: settings that can be set, cells to measure, and findings drawn from their lines.
+"""Contract of an experiment: settings, cells to measure, and findings from their lines.
 
-A recipe measures nothing and writes nothing. Its cells are a function of its settings, of the data and of what has been
-measured so far: so a killed run goes on where it was, and a later cell may depend on an earlier one's figures.
+A recipe measures nothing and writes nothing. Its cells are a function of its settings, the data and the lines so far.
+So a killed run continues where it stopped, and a later cell may depend on the results of an earlier one.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Cell:
 
     @property
     def key(self) -> str:
-        """The same for the same measurement, in every run."""
+        """Key that is the same for the same measurement in every run."""
         told = [self.job, dict(self.settings), self.seed, str(self.limits)]
         return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:16]
 
@@ -48,7 +48,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class DataFacts:
-    """What recipes need to know of the data."""
+    """Facts about the data that recipes need."""
 
     num_samples: int
     source_bytes: int
@@ -63,7 +63,7 @@ class DataFacts:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What a run says: one sentence first, that is the answer; then what it rests on."""
+    """Findings of a run: the answer in one sentence, then its evidence."""
 
     answer: str
     sections: tuple[Section, ...] = ()
@@ -74,7 +74,7 @@ class Findings:
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe(ABC):
-    """An experiment. Its fields are its settings; `--set name=value` changes one."""
+    """Experiment whose fields are its settings; `--set name=value` changes one."""
 
     name: ClassVar[str]
     question: ClassVar[str]
@@ -88,7 +88,7 @@ class Recipe(ABC):
     batch_size: int = 32
 
     def check(self) -> None:
-        """Refuse settings of which no cell can be made, before anything is. ArgumentError."""
+        """Refuse invalid settings with ArgumentError, before anything is measured."""
         for name in COUNTS:
             value = getattr(self, name, 1)
             if value < 1:
@@ -100,15 +100,15 @@ class Recipe(ABC):
 
     @abstractmethod
     def cells(self, data: DataFacts, done: Sequence[Line]) -> list[Cell]:
-        """What is to be measured, as far as `done` lets one know."""
+        """Return the cells to measure, as far as `done` determines them."""
 
     @abstractmethod
     def findings(self, lines: Sequence[Line]) -> Findings:
-        """What the lines say."""
+        """Draw findings from the lines."""
 
 
 def wrong_setting(recipe: Recipe, name: str, fix: str) -> ArgumentError:
-    """The error of a setting that has a value it cannot have."""
+    """Make the error for a setting with an invalid value."""
     value = getattr(recipe, name)
     shown = ",".join(map(str, value)) if isinstance(value, tuple) else value
     return ArgumentError(f"{name} is {str(shown)!r}", where=f"recipe {recipe.name}", fix=fix, code=100)

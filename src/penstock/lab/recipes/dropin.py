@@ -37,12 +37,12 @@ class DropIn(TrainingRecipe):
     """For the advice: what a cache may take, as 8GiB."""
 
     def check(self) -> None:
-        """As every training, and the memory, which is needed only when all is measured."""
+        """Check the settings, including the memory, which is only needed at the end."""
         super().check()
         _memory_bytes(self.memory)
 
     def cells(self, data: DataFacts, done: Sequence[Line]) -> list[Cell]:
-        """Every variant with every seed, and the size of each."""
+        """Return every variant with every seed, and the size of each."""
         variants = (SOURCE, *self.formats)
         sizes = [Cell("size", {"variant": variant}) for variant in variants]
         return sizes + [
@@ -50,7 +50,7 @@ class DropIn(TrainingRecipe):
         ]
 
     def findings(self, lines: Sequence[Line]) -> Findings:
-        """The smallest variant that costs no accuracy to speak of."""
+        """Find the smallest variant without a relevant loss of accuracy."""
         found = measured(lines, "train")
         sizes = sizes_of(lines)
         changes = losses(found)
@@ -85,5 +85,5 @@ def _agreement(changes: Mapping[str, Estimate]) -> str:
 
 
 def sizes_of(lines: Sequence[Line]) -> dict[str, int]:
-    """Bytes of each variant that was looked at."""
+    """Return the bytes of each measured variant."""
     return {str(line.setting("variant")): int(line.number("encoded_bytes")) for line in measured(lines, "size")}

@@ -42,13 +42,13 @@ class Fidelity(TrainingRecipe):
     epochs: int = 8
 
     def check(self) -> None:
-        """As every training, and a number of scans to begin with."""
+        """Check the settings, including the numbers of scans."""
         super().check()
         if not self.scans or min(self.scans) < 1:
             raise wrong_setting(self, "scans", "give numbers of scans such as 1,2,5")
 
     def cells(self, data: DataFacts, done: Sequence[Line]) -> list[Cell]:
-        """Every number of scans; few first and all in the last quarter; as many as the gradients ask for."""
+        """Return cells for every number of scans, for few scans first and all at the end, and for the tuner."""
         turn = max(1, self.epochs * 3 // 4)
         ways: dict[str, Json] = {FULL: None, **{_name(count): count for count in self.scans}}
         ways[RISING] = [[0, self.scans[0]], [turn, None]]
@@ -64,7 +64,7 @@ class Fidelity(TrainingRecipe):
         ]
 
     def findings(self, lines: Sequence[Line]) -> Findings:
-        """The fewest scans that cost no accuracy to speak of, and what they save."""
+        """Find the fewest scans without a relevant loss of accuracy, and what they save."""
         found = measured(lines, "train")
         groups = of_setting(found, "way")
         reached, changes = estimates(found, "way", "accuracy"), losses(found, "way", FULL)
@@ -114,7 +114,7 @@ def _name(count: int) -> str:
 def _agreements(
     groups: Mapping[str, Sequence[Line]], fixed: Sequence[str], changes: Mapping[str, Estimate]
 ) -> tuple[str, ...]:
-    """Whether few scans are fast and harmless, and whether the scans that gradients choose are harmless."""
+    """Judge whether few scans are fast and harmless, and whether the tuner's choice is harmless."""
     full = by_seed(groups[FULL], "epoch_seconds")
     gains = {way: paired_ratio(full, by_seed(groups[way], "epoch_seconds")) for way in fixed}
     few = judge_any(

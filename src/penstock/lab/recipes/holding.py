@@ -1,4 +1,4 @@
-"""What recipes that load or train hold fixed, declared once."""
+"""Settings that all recipes with loading or training share."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ CHOICES = {"amp": (AUTO, "yes", "no"), "crop": ("plain", "resized", "stretch"), 
 
 
 def disk_limits(text: str) -> Limits:
-    """`100MB/s` as limits; `none` leaves the disk as it is."""
+    """Convert a rate such as `100MB/s` to limits; `none` leaves the disk unlimited."""
     return NO_LIMITS if text == "none" else parse_limits(f"disk={text}")
 
 
 def utilisation(lines: Sequence[Line], disk: str) -> tuple[float, float]:
-    """How busy the cores and the limited disk were, as shares; 0 for a disk without a limit."""
+    """Return the utilisation of the cores and of the limited disk as shares; 0 for a disk without a limit."""
     seconds = fmean(line.number("epoch_seconds") for line in lines)
     cores = int(str(lines[0].circumstances["cores"]))
     processor = fmean(line.number("cpu_seconds_per_epoch") for line in lines) / seconds / cores
@@ -41,7 +41,7 @@ def bottleneck_of(lines: Sequence[Line], disk: str) -> Bottleneck:
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingRecipe(Recipe):
-    """Trains a small model; says which, and how."""
+    """Recipe that trains a small model."""
 
     model: str = ""
     """Empty: resnet8 for labels, unet for masks. Or module:function, torchvision/NAME, timm/NAME."""
@@ -58,14 +58,14 @@ class TrainingRecipe(Recipe):
     """Mixed precision: `yes`, `no`, or `auto`, which is on CUDA alone."""
 
     def check(self) -> None:
-        """As every recipe, and what is learned and how."""
+        """Check the settings, including the task and the training options."""
         super().check()
         for name, choices in CHOICES.items():
             if getattr(self, name) not in choices:
                 raise wrong_setting(self, name, f"choose among {', '.join(filter(None, choices))}")
 
     def target_of(self, data: DataFacts) -> str:
-        """What is learned; ArgumentError if the data has nothing of that."""
+        """Return the task. Raise ArgumentError if the data has no labels for it."""
         target = self.target or ("label" if data.num_classes > 1 else "mask")
         if (data.num_classes if target == "label" else data.num_mask_classes) < 2:
             raise ArgumentError(
@@ -81,7 +81,7 @@ class TrainingRecipe(Recipe):
     def train_cell(
         self, data: DataFacts, seed: int, limits: Limits = NO_LIMITS, *, validates: bool = True, **changed: Json
     ) -> Cell:
-        """A cell that trains; `changed` are its own settings."""
+        """Make a cell that trains; `changed` are its own settings."""
         target = self.target_of(data)
         held: dict[str, Json] = {
             "model": self.model or ("unet" if target == "mask" else "resnet8"),
@@ -100,5 +100,5 @@ class TrainingRecipe(Recipe):
         return Cell("train", held | changed, seed, limits, is_alone=limits != NO_LIMITS)
 
     def _precision(self) -> dict[str, Json]:
-        """Nothing in the cell unless it was asked for, so that lines of before there was a choice stay good."""
+        """Return the precision setting. It is omitted when unset, so that earlier results still match."""
         return {} if self.amp == AUTO else {"amp": self.amp == "yes"}

@@ -43,7 +43,7 @@ class Lossless(TrainingRecipe):
     disk: str = "50MB/s"
 
     def cells(self, data: DataFacts, done: Sequence[Line]) -> list[Cell]:
-        """Every format with every seed, on the limited disk, past the page cache."""
+        """Return every format with every seed, on the limited disk, past the page cache."""
         model = "unet" if self.target_of(data) == "mask" else self.model
         cells = [Cell("size", {"variant": variant}) for variant in self.formats]
         return cells + [
@@ -53,7 +53,7 @@ class Lossless(TrainingRecipe):
         ]
 
     def findings(self, lines: Sequence[Line]) -> Findings:
-        """The fastest to the common accuracy, among formats whose every run reached it."""
+        """Find the fastest format to the common accuracy, among formats whose runs all reached it."""
         found, sizes = measured(lines, "train"), sizes_of(lines)
         groups = of_setting(found, "variant")
         rates = {name: by_seed(group, "images_per_second") for name, group in groups.items()}
@@ -110,7 +110,7 @@ def _answer(fastest: str, first: str, target: float, reached: Mapping[str, float
 
 
 def _metric(found: Sequence[Line], target: float, times: Mapping[str, Sequence[float | None]]) -> str:
-    """What equal accuracy is here, and which runs did not reach it."""
+    """Describe equal accuracy, and the runs that did not reach it."""
     said = f"Common accuracy: {target:.1%}, {NEARLY:.0%} of the lowest mean of a format"
     num_classes = found[0].setting("num_classes")
     said += f"; guessing one of {num_classes} classes gives {1 / int(num_classes):.0%}." if num_classes else "."
@@ -126,7 +126,7 @@ def _censored(runs: Sequence[float | None]) -> str:
 
 
 def _agreements(rates: Mapping[str, Mapping[int, float]]) -> tuple[str, ...]:
-    """Whether L3 trains faster than the formats that its paper compares it with."""
+    """Judge whether L3 trains faster than the formats that its paper compares it with."""
     said = []
     for other in ("png", "jpeg"):
         ratio = paired_ratio(rates["l3"], rates[other]) if {"l3", other} <= rates.keys() else None
@@ -137,7 +137,7 @@ def _agreements(rates: Mapping[str, Mapping[int, float]]) -> tuple[str, ...]:
 
 
 def _seconds_to(line: Line, accuracy: float) -> float | None:
-    """When a run first reached an accuracy; None if it never did."""
+    """Return the time when a run first reached an accuracy, or None."""
     passed = 0.0
     for epoch in line.epochs:
         passed += epoch["seconds"]

@@ -56,13 +56,13 @@ class Mix(Recipe):
     batch_size: int = 16
 
     def check(self) -> None:
-        """As every recipe, and pairs of two formats."""
+        """Check the settings, including the pairs of formats."""
         super().check()
         if not self.pairs or not all(all(pair.partition("+")) for pair in self.pairs):
             raise wrong_setting(self, "pairs", "give pairs such as png+raw,jpeg+weir")
 
     def cells(self, data: DataFacts, done: Sequence[Line]) -> list[Cell]:
-        """First what each format costs; then every pair at every share, on the pair's disk."""
+        """Return cells for the costs of each format, then for every pair at every share, on the pair's disk."""
         formats = dict.fromkeys(format for pair in self.pairs for format in _pair(pair))
         cells = [self._stages(format, Limits(), seed=0, role="costs") for format in formats]
         if self.disk != "auto":
@@ -80,7 +80,7 @@ class Mix(Recipe):
         return cells + [self._rival(name, limits, seed) for name in self.rivals for seed in range(self.seeds)]
 
     def findings(self, lines: Sequence[Line]) -> Findings:
-        """For each pair, the best share that was measured and the one predicted from the two ends."""
+        """Find the best measured share of each pair, and the one predicted from the two ends."""
         found = measured(lines, "stages", role="mix")
         sections, rows, best = [], [], {}
         for pair, group in of_setting(found, "pair").items():
@@ -131,7 +131,7 @@ class Mix(Recipe):
         return Cell("load", told | held, seed, limits, is_alone=True)
 
     def _disk(self, pair: str, data: DataFacts, done: Sequence[Line]) -> Limits:
-        """The disk to measure a pair on; what it follows from has been measured."""
+        """Return the disk for a pair, from the costs of its formats."""
         if self.disk != "auto":
             return disk_limits(self.disk)
         costs = {line.setting("variant"): line for line in measured(done, "stages", role="costs")}
@@ -192,7 +192,7 @@ def _pair_findings(pair: str, group: Sequence[Line]) -> tuple[Section, tuple[str
 
 
 def _unsure(pair: str, value: dict[str, Json]) -> str:
-    """A word on a pair that was fastest mixed, by less than the repeats can tell."""
+    """Comment on a pair that was fastest mixed, but by less than the repeats can show."""
     gain = float(str(value["gain"]))
     if value["pays"] or gain <= LITTLE:
         return ""
@@ -200,7 +200,7 @@ def _unsure(pair: str, value: dict[str, Json]) -> str:
 
 
 def _crossings(found: Sequence[Line]) -> tuple[str, ...]:
-    """For each pair whose stages cross, whether the best share is one of the two that enclose the crossing.
+    """Judge for each pair whose stages cross whether the best share is next to the crossing.
 
     The slower stage gets faster up to the crossing and slower after it, so a measured best must be next to it.
     """
@@ -223,7 +223,7 @@ def _crossings(found: Sequence[Line]) -> tuple[str, ...]:
 
 
 def _published_pairs(found: Sequence[Line]) -> tuple[str, ...]:
-    """Whether the pairs of the paper pay as they do there."""
+    """Judge whether the pairs of the paper gain as published."""
     said = []
     for pair, group in of_setting(found, "pair").items():
         pays = PUBLISHED_PAIRS.get(frozenset(_pair(pair)))
@@ -238,7 +238,7 @@ def _published_pairs(found: Sequence[Line]) -> tuple[str, ...]:
 
 
 def _best_mix(group: Sequence[Line]) -> Estimate:
-    """How many times as fast the best real mix is as the better format alone."""
+    """Estimate how many times as fast the best real mix is as the better format alone."""
     by_share = {float(share): part for share, part in of_setting(group, "share").items()}
     ends = [share for share in by_share if share in (0.0, 1.0)]
     inside = [share for share in by_share if share not in ends] or ends
@@ -249,7 +249,7 @@ def _best_mix(group: Sequence[Line]) -> Estimate:
 
 
 def _ends(by_share: Mapping[float, Sequence[Line]]) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Load rates and decode rates of each format alone."""
+    """Return load rates and decode rates of each format alone."""
     return (
         (_mean(by_share[0.0], "load_rate"), _mean(by_share[1.0], "load_rate")),
         (_mean(by_share[0.0], "decode_rate"), _mean(by_share[1.0], "decode_rate")),
@@ -257,7 +257,7 @@ def _ends(by_share: Mapping[float, Sequence[Line]]) -> tuple[tuple[float, float]
 
 
 def _rivals(lines: Sequence[Line], found: Sequence[Line]) -> tuple[Section, ...]:
-    """Other loaders beside the best of ours on the same disk, with what differs between them."""
+    """Compare other loaders with our best on the same disk, and list their differences."""
     rivals = measured(lines, "load")
     same = [line for line in found if rivals and line.limits == rivals[0].limits]
     if not rivals or not same:

@@ -47,7 +47,7 @@ class Orthogonal(Recipe):
     batch_size: int = 16
 
     def cells(self, data: DataFacts, done: Sequence[Line]) -> list[Cell]:
-        """Two formats, with and without the cache."""
+        """Return two formats, with and without the cache."""
         cells = [Cell("size", {"variant": variant}) for variant in (SOURCE, self.format)]
         cached = round(self.cached_share * data.source_bytes)
         ways: dict[str, dict[str, Json]] = {
@@ -70,7 +70,7 @@ class Orthogonal(Recipe):
         ]
 
     def findings(self, lines: Sequence[Line]) -> Findings:
-        """How much both together gain over the better one alone."""
+        """Estimate the gain of both together over the better one alone."""
         found, sizes = measured(lines, "load"), sizes_of(lines)
         rates = estimates(found, "way", "images_per_second")
         groups = of_setting(found, "way")
@@ -117,7 +117,7 @@ class Orthogonal(Recipe):
         )
 
     def _answer(self, gain: Estimate, second: str, *, adds_up: bool, fits: bool) -> str:
-        """Both together cannot be why loading is faster, unless they read less than one."""
+        """Phrase the answer. Both together explain a faster rate only if they read less than one alone."""
         if adds_up:
             both = f"cache and {self.format} together load {gain.mean:.2f} times as fast"
             why = f", because {self.format} then fits in the cache whole" if fits else ""
@@ -125,7 +125,7 @@ class Orthogonal(Recipe):
         return f"One is enough: together they load {gain.mean:.2f} times as fast as the better one alone ({second})."
 
     def _agreement(self, gain: Estimate, *, fits: bool) -> tuple[str, ...]:
-        """Whether the gains add up; data that fits in the cache whole cannot show it."""
+        """Judge whether the gains add up; data that fits in the cache cannot show it."""
         claim = "from a hard disk, cache and compression together are faster than the better one alone"
         if not fits:
             return (verdict_sentence(judge_above(gain, 1.0), claim, times_text(gain)),)

@@ -40,7 +40,7 @@ class Regimen(TrainingRecipe):
     epochs: int = 9
 
     def cells(self, data: DataFacts, done: Sequence[Line]) -> list[Cell]:
-        """Every quality alone, and every low quality in both regimens."""
+        """Return every quality alone, and every low quality in both regimens."""
         cells = [Cell("size", {"variant": variant}) for variant in (SOURCE, *self.formats)]
         plans: dict[str, list[Json]] = {variant: [[variant, self.epochs]] for variant in (SOURCE, *self.formats)}
         for variant in self.formats:
@@ -54,7 +54,7 @@ class Regimen(TrainingRecipe):
         ]
 
     def findings(self, lines: Sequence[Line]) -> Findings:
-        """Whether a regimen reached more than the best single quality."""
+        """Judge whether a regimen reached more than the best single quality."""
         found, sizes = measured(lines, "train"), sizes_of(lines)
         reached = estimates(found, "regimen", "accuracy")
         read = {str(line.setting("regimen")): _mean_bytes(line, sizes) for line in found}

@@ -37,7 +37,7 @@ class StorageBudget(TrainingRecipe):
     ladder: tuple[str, ...] = ("jpeg:q=95", "jpeg:q=85", "jpeg:q=75", "jpeg:q=50", "jpeg:q=25", "jpeg:q=10")
 
     def cells(self, data: DataFacts, done: Sequence[Line]) -> list[Cell]:
-        """Sizes first; then, for each share, the highest quality that fits, and as many samples as fit."""
+        """Return sizes first; then, for each share, the highest quality and the number of samples that fit."""
         cells = [Cell("size", {"variant": variant}) for variant in (SOURCE, *self.ladder)]
         sizes = sizes_of(done)
         if len(sizes) == len(cells):
@@ -50,7 +50,7 @@ class StorageBudget(TrainingRecipe):
         return cells
 
     def findings(self, lines: Sequence[Line]) -> Findings:
-        """For each share, who reached more."""
+        """Name the better choice for each share."""
         gaps: dict[float, Estimate] = {}
         groups, intervals, rows = [], {}, []
         for share in self.shares:
@@ -119,7 +119,7 @@ class StorageBudget(TrainingRecipe):
 
 
 def _agreement(gaps: Mapping[float, Estimate]) -> tuple[str, ...]:
-    """Whether compressing keeps more accuracy at every size."""
+    """Judge whether compressing keeps more accuracy at every size."""
     if not gaps:
         return ()
     verdict = judge_all(judge_above(gap) for gap in gaps.values())

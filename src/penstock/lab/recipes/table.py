@@ -1,4 +1,4 @@
-"""The recipes by name, in the order of the guide."""
+"""Table of recipes by name, in the order of the guide."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ RECIPES: dict[str, type[Recipe]] = {kind.name: kind for kind in KINDS}
 
 
 def find_recipe(name: str) -> Recipe:
-    """A recipe with its own settings."""
+    """Return a recipe with its default settings."""
     if name not in RECIPES:
         raise ArgumentError(
             f"there is no recipe {name!r}", where="lab", fix=f"choose among {', '.join(RECIPES)}", code=100

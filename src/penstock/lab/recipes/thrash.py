@@ -53,7 +53,7 @@ class Thrash(Recipe):
     batch_size: int = 16
 
     def cells(self, data: DataFacts, done: Sequence[Line]) -> list[Cell]:
-        """First what each process takes by itself, then every policy at every share."""
+        """Return cells for the memory of each process, then for every policy at every share."""
         probes = [
             Cell("load", self._settings(name, 0.0) | {"epochs": 1}, 0, disk_limits(self.disk), is_alone=True)
             for name in self.policies
@@ -70,7 +70,7 @@ class Thrash(Recipe):
         return cells
 
     def findings(self, lines: Sequence[Line]) -> Findings:
-        """How much each policy read, and whether a cache of one's own pays on this disk."""
+        """Report the bytes that each policy read, and whether the loader's own cache is faster on this disk."""
         found = [line for line in measured(lines, "load") if line.setting("cached_share") > 0]
         read = _shares(found, sizes_of(lines)[SOURCE])
         uneven = _unevenness(lines)
@@ -103,7 +103,7 @@ class Thrash(Recipe):
         }
 
     def _cell(self, policy: str, share: float, seed: int, data: DataFacts, need: Line) -> Cell:
-        """The kernel's caches are bounded by a limit on the process, ours by the loader's budget."""
+        """Make a cell. Kernel caches are limited by the process, ours by the loader's memory."""
         cached = round(share * data.source_bytes)
         settings, limits = self._settings(policy, share), disk_limits(self.disk)
         if policy in PAGE_CACHES:
@@ -114,7 +114,7 @@ class Thrash(Recipe):
 
 
 def _shares(found: Sequence[Line], data_bytes: int) -> dict[tuple[str, float], Estimate]:
-    """The share of the data's bytes that an epoch read, by policy and share of memory."""
+    """Return the share of the data's bytes that an epoch read, by policy and share of memory."""
     groups: dict[tuple[str, float], list[float]] = {}
     for line in found:
         place = str(line.setting("policy")), float(line.setting("cached_share"))
@@ -123,9 +123,9 @@ def _shares(found: Sequence[Line], data_bytes: int) -> dict[tuple[str, float], E
 
 
 def _unevenness(lines: Sequence[Line]) -> float:
-    """How far the bytes of a random part of the samples deviate, as a share of all bytes; 0 if it is not known.
+    """Return the deviation of the bytes of a random part of the samples, as a share of all bytes; 0 if unknown.
 
-    Of a part x it is this times the root of x (1 − x).
+    For a part x, multiply by the root of x (1 − x).
     """
     size = next(iter(measured(lines, "size")))
     deviation = size.measures.get("deviation_bytes", 0.0)
@@ -156,7 +156,7 @@ def _reads(read: dict[tuple[str, float], Estimate], uneven: float) -> Section:
 
 
 def _agreement(read: dict[tuple[str, float], Estimate], uneven: float) -> list[str]:
-    """Whether the published shapes are here, in words."""
+    """Describe whether the published shapes appear."""
     said = []
     for name in dict.fromkeys(name for name, _ in read if name not in PAGE_CACHES):
         values = {share: value for (whose, share), value in read.items() if whose == name}
@@ -185,7 +185,7 @@ def _agreement(read: dict[tuple[str, float], Estimate], uneven: float) -> list[s
 
 
 def _room(gaps: dict[float, float], uneven: float) -> str:
-    """Why Liquid's cache reads more: it keeps samples by number, in a memory of bytes."""
+    """Explain why Liquid's cache reads more: it keeps samples by number, in a memory of bytes."""
     rooms = {share: SPREAD * uneven * (share * (1 - share)) ** 0.5 for share in gaps if share < 1}
     told = ", ".join(f"{room * 100:.1f} points at {share:.0%}" for share, room in rooms.items())
     left = max((gaps[share] - room for share, room in rooms.items()), key=abs, default=0.0) * 100
@@ -198,7 +198,7 @@ def _room(gaps: dict[float, float], uneven: float) -> str:
 
 
 def _missed(share: float) -> float:
-    """What a cache that never evicts has to read."""
+    """Return the share that a cache without eviction has to read."""
     return max(0.0, 1 - share)
 
 
@@ -215,7 +215,7 @@ def _rates(found: Sequence[Line]) -> Section:
 
 
 def _answer(best: str, gain: Estimate | None, share: float, spared: float) -> str:
-    """A cache that reads no less than the page cache cannot be why a loader is faster."""
+    """Phrase the answer. A cache that reads no less than the page cache does not explain a faster loader."""
     if gain is None:
         return "Too little could be measured here to say; the last section says why."
     pays = gain.mean > LITTLE and (gain.low > 1 or gain.count == 1) and spared > NEAR
@@ -225,7 +225,7 @@ def _answer(best: str, gain: Estimate | None, share: float, spared: float) -> st
 
 
 def _points(spared: float) -> str:
-    """How much less of the data is read, in words."""
+    """Describe how much less of the data is read."""
     if abs(spared) <= NEAR:
         return "as much"
     return f"{abs(spared) * 100:.0f} points of the data {'less' if spared > 0 else 'more'}"

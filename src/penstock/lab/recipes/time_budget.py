@@ -47,7 +47,7 @@ class TimeBudget(TrainingRecipe):
     timed_epochs: int = 3
 
     def cells(self, data: DataFacts, done: Sequence[Line]) -> list[Cell]:
-        """Epoch times first; then trainings of as many epochs as the budget allows."""
+        """Return epoch times first; then trainings of as many epochs as the budget allows."""
         variants = (SOURCE, *self.formats)
         cells = [Cell("size", {"variant": variant}) for variant in variants]
         cells += [self._timing(data, variant) for variant in variants]
@@ -63,7 +63,7 @@ class TimeBudget(TrainingRecipe):
         return cells
 
     def findings(self, lines: Sequence[Line]) -> Findings:
-        """Who reached most when the time was over."""
+        """Find the variant with the best accuracy at the end of the budget."""
         found = [line for line in measured(lines, "train") if line.setting("validation")]
         seconds = self._epoch_seconds(lines)
         budget = self._budget(seconds)
@@ -108,7 +108,7 @@ class TimeBudget(TrainingRecipe):
         return {name: fmean(line.number("epoch_seconds") for line in group) for name, group in groups.items()}
 
     def _reads(self, lines: Sequence[Line]) -> dict[str, tuple[float, float]]:
-        """Bytes that an epoch reads, and that its records hold, per image of each variant."""
+        """Return the bytes per image that an epoch reads, and that its records hold, for each variant."""
         sizes = {
             str(line.setting("variant")): line.number("encoded_bytes") / line.number("num_images")
             for line in measured(lines, "size")
@@ -127,7 +127,7 @@ class TimeBudget(TrainingRecipe):
 
 
 def _agreement(changes: Mapping[str, Estimate], reads: Mapping[str, tuple[float, float]]) -> tuple[str, ...]:
-    """Whether smaller files buy accuracy; not shown where the sizes of files do not decide what is read."""
+    """Judge whether smaller files gain accuracy; not shown if file sizes do not determine the bytes read."""
     best = max(changes, key=lambda name: changes[name].mean, default="")
     if not best:
         return ()

@@ -51,13 +51,13 @@ class Train(TrainingRecipe):
     crop: str = "resized"
 
     def check(self) -> None:
-        """As every training, and that there are such loaders."""
+        """Check the settings, including the names of loaders."""
         super().check()
         if not {way.partition("@")[0] for way in self.loaders} <= set(LOADERS):
             raise wrong_setting(self, "loaders", f"choose among {', '.join(LOADERS)}; penstock@FORMAT reads a variant")
 
     def cells(self, data: DataFacts, done: Sequence[Line]) -> list[Cell]:
-        """Every loader with every model."""
+        """Return every loader with every model."""
         models = ("unet",) if self.target_of(data) == "mask" else self.models
         return [
             self.train_cell(
@@ -70,7 +70,7 @@ class Train(TrainingRecipe):
         ]  # fmt: skip
 
     def findings(self, lines: Sequence[Line]) -> Findings:
-        """The fastest loader of each model, and how far it is from one that never waits."""
+        """Find the fastest loader of each model, and its distance from one that never waits."""
         found = measured(lines, "train")
         sections, best = [], {}
         for model, group in of_setting(found, "model").items():
@@ -132,7 +132,7 @@ class Train(TrainingRecipe):
 
 
 def _variant(way: str, source_codec: str) -> str:
-    """What a way of loading reads: the source as it is, a format, or a mix, in which `source` is the source's codec."""
+    """Return the variant that a loader reads: the source, a format, or a mix in which `source` is its codec."""
     wanted = way.partition("@")[2]
     mix = [
         f"{source_codec}{part.removeprefix(SOURCE)}" if part.startswith(SOURCE) else part for part in wanted.split("/")
@@ -141,7 +141,7 @@ def _variant(way: str, source_codec: str) -> str:
 
 
 def _of_mixes(group: Sequence[Line]) -> tuple[str, ...]:
-    """Whether mixing feeds this model better than one format, and how sure that is; nothing if no mix was measured."""
+    """Judge whether a mix is faster than one format for this model; empty if no mix was measured."""
     ours = {way: part for way, part in of_setting(group, "way").items() if way.startswith("penstock")}
     rates = {way: fmean(line.number("images_per_second") for line in part) for way, part in ours.items()}
     mixes, singles = [way for way in rates if "/" in way], [way for way in rates if "/" not in way]

@@ -50,7 +50,7 @@ class WhatIf(Recipe):
     thread_count: int = 2
 
     def cells(self, data: DataFacts, done: Sequence[Line]) -> list[Cell]:
-        """The machine as it is, then those that are asked about."""
+        """Return the machine itself, then those to predict."""
         cells = [Cell("size", {"variant": self.variant})]
         for seed in range(self.seeds):
             for name, limits, share, threads in self._machines():
@@ -70,7 +70,7 @@ class WhatIf(Recipe):
         return cells
 
     def findings(self, lines: Sequence[Line]) -> Findings:
-        """How far predictions were off."""
+        """Report the errors of the predictions."""
         groups = of_setting(measured(lines, "stages"), "machine")
         base = groups["as it is"]
         load, decode = _mean(base, "load_rate"), _mean(base, "decode_rate")
@@ -116,7 +116,7 @@ class WhatIf(Recipe):
         )
 
     def _machines(self) -> list[tuple[str, Limits, float, int]]:
-        """(name, limits, cached share, threads) of each machine."""
+        """Return (name, limits, cached share, threads) of each machine."""
         base = disk_limits(self.disk)
         if base.disk_bytes_per_second is None:
             base = Limits(disk_bytes_per_second=20e6)

@@ -1,7 +1,9 @@
-"""learned_codec.py FOLDER MODEL QUALITY METRIC WEIGHTS: encodes and decodes NUMBER.png with CompressAI, one by one.
+"""Encodes and decodes NUMBER.png with CompressAI, one by one.
 
-WEIGHTS: `published` (CompressAI downloads them), `untrained`, or a file of them. Runs in CompressAI's environment,
-without Penstock. Leaves NUMBER.out.png; prints bytes and seconds as JSON, or why it cannot.
+learned_codec.py FOLDER MODEL QUALITY METRIC WEIGHTS
+
+WEIGHTS: `published` (CompressAI downloads them), `untrained`, or a file with weights. Runs in CompressAI's environment,
+without Penstock. Leaves NUMBER.out.png; prints bytes and seconds as JSON, or the reason why it cannot.
 """
 
 from __future__ import annotations
@@ -20,11 +22,11 @@ from PIL import Image
 
 
 class CannotError(Exception):
-    """Why this network cannot be measured."""
+    """Reason why this network cannot be measured."""
 
 
 def main(folder: Path, network: tuple[str, int, str], weights: str) -> None:
-    """Measure."""
+    """Measure the network on a folder."""
     torch.set_num_threads(1)
     try:
         net = _network(*network, weights)
@@ -70,7 +72,7 @@ def _network(model: str, quality: int, metric: str, weights: str) -> Any:  # noq
 
 
 def _load(net: Any, path: str) -> None:  # noqa: ANN401  # as above
-    """A state dict, or a checkpoint that has one, as CompressAI's training example writes them."""
+    """Load a state dict, or a checkpoint with one, as CompressAI's training example writes them."""
     from compressai.zoo.pretrained import load_pretrained  # type: ignore[import-not-found]  # of another environment
 
     try:
@@ -78,7 +80,7 @@ def _load(net: Any, path: str) -> None:  # noqa: ANN401  # as above
     except OSError:
         raise
     except Exception as reason:  # whatever reading makes of bytes that are something else
-        raise CannotError(f"{path} is no file of weights: {str(reason).splitlines()[0][:100]}") from reason
+        raise CannotError(f"{path} is not a file of weights: {str(reason).splitlines()[0][:100]}") from reason
     found = held.get("state_dict", held) if isinstance(held, dict) else {}
     try:
         net.load_state_dict(load_pretrained(found))

@@ -25,7 +25,7 @@ MODELS: dict[str, Callable[[int], nn.Module]] = {
 
 
 def make_model(name: str, num_classes: int) -> nn.Module:
-    """A new model. `module:function` is called with the number of classes; `torchvision/NAME`, `timm/NAME` are theirs.
+    """Make a model. `module:function` is called with the number of classes; `torchvision/NAME`, `timm/NAME` also work.
 
     >>> sum(weights.numel() for weights in make_model("resnet8", 10).parameters())
     78042
@@ -44,7 +44,7 @@ def make_model(name: str, num_classes: int) -> nn.Module:
 
 
 def _from_module(module: str, function: str, num_classes: int) -> nn.Module:
-    """The user's: modules of the working directory count too, as they do for `python -m`."""
+    """Make a user's model; modules of the working directory work too, as with `python -m`."""
     if str(Path.cwd()) not in sys.path:
         sys.path.append(str(Path.cwd()))
     try:

@@ -6,7 +6,7 @@ from torch import nn
 
 
 def alexnet(num_classes: int) -> nn.Module:
-    """Few wide convolutions with large strides: a model that eats faster than most loaders feed."""
+    """Make a network of few wide convolutions with large strides, which computes faster than most loaders load."""
     return nn.Sequential(
         nn.Conv2d(3, 24, 7, 4, 3),
         nn.ReLU(inplace=True),
@@ -26,7 +26,7 @@ def alexnet(num_classes: int) -> nn.Module:
 
 
 def mobilenet(num_classes: int) -> nn.Module:
-    """Depthwise convolutions, each followed by one of 1×1."""
+    """Make a network of depthwise convolutions, each followed by a 1×1 convolution."""
     layers: list[nn.Module] = [nn.Conv2d(3, 16, 3, 2, 1, bias=False), nn.BatchNorm2d(16), nn.ReLU6(inplace=True)]
     channels = 16
     for wanted, stride in ((24, 1), (32, 2), (32, 1), (64, 2), (64, 1)):

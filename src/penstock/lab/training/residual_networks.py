@@ -7,7 +7,7 @@ from torch import nn
 
 
 class Block(nn.Module):
-    """Two 3×3 convolutions and a way around them."""
+    """Two 3×3 convolutions with a shortcut."""
 
     def __init__(self, channels_in: int, channels: int, stride: int) -> None:
         super().__init__()
@@ -25,12 +25,12 @@ class Block(nn.Module):
             )
 
     def forward(self, batch: torch.Tensor) -> torch.Tensor:
-        """The body added to what goes around it."""
+        """Add the body to the shortcut."""
         return torch.relu(self.body(batch) + self.around(batch))
 
 
 def slim_resnet(num_classes: int, blocks: tuple[int, ...], width: int = 16) -> nn.Module:
-    """Stages of blocks; each stage but the first halves the side and doubles the channels."""
+    """Make stages of blocks; each stage after the first halves the side and doubles the channels."""
     layers: list[nn.Module] = [nn.Conv2d(3, width, 3, 2, 1, bias=False), nn.BatchNorm2d(width), nn.ReLU(inplace=True)]
     channels = width
     for stage, count in enumerate(blocks):
@@ -42,10 +42,10 @@ def slim_resnet(num_classes: int, blocks: tuple[int, ...], width: int = 16) -> n
 
 
 def resnet8(num_classes: int) -> nn.Module:
-    """Three stages of one block."""
+    """Make a network of three stages with one block."""
     return slim_resnet(num_classes, (1, 1, 1))
 
 
 def resnet18(num_classes: int) -> nn.Module:
-    """Four stages of two blocks, a quarter of the published width."""
+    """Make a network of four stages with two blocks, a quarter of the published width."""
     return slim_resnet(num_classes, (2, 2, 2, 2))

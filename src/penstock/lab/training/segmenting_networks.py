@@ -1,4 +1,4 @@
-"""A tiny U-Net: a class for every pixel, for data with masks."""
+"""Tiny U-Net that predicts a class for every pixel, for data with masks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from torch import nn
 
 
 class TinyUNet(nn.Module):
-    """Two steps down and up again, with what was seen on the way down beside what comes up."""
+    """Network with two steps down and up again, and skip connections."""
 
     def __init__(self, num_classes: int, width: int = 12) -> None:
         super().__init__()
@@ -19,7 +19,7 @@ class TinyUNet(nn.Module):
         self.last = nn.Conv2d(width, num_classes, 1)
 
     def forward(self, batch: torch.Tensor) -> torch.Tensor:
-        """Scores N×classes×H×W; sides must be multiples of 4."""
+        """Compute scores N×classes×H×W; sides must be multiples of 4."""
         first = self.first(batch)
         second = self.second(nn.functional.max_pool2d(first, 2))
         bottom = self.bottom(nn.functional.max_pool2d(second, 2))
@@ -30,7 +30,7 @@ class TinyUNet(nn.Module):
 
 
 def unet(num_classes: int) -> nn.Module:
-    """The network with its usual width."""
+    """Make the network with its default width."""
     return TinyUNet(num_classes)
 
 

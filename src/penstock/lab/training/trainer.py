@@ -1,7 +1,7 @@
-"""A plain training loop that times itself: how long each step waited for data, how long it computed, what it learned.
+"""Plain training loop that times itself: how long each step waited for data, how long it computed, what it learned.
 
-Deliberately small: SGD with momentum and a cosine over all epochs, as the published runs had it; on CUDA if it is
-there, and then in mixed precision unless told otherwise.
+It is deliberately small: SGD with momentum and a cosine over all epochs, as in the published runs. It uses CUDA if
+available, and then mixed precision by default.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ BFLOAT16_SINCE = (8, 0)
 
 @dataclass(frozen=True, slots=True)
 class TrainingOptions:
-    """How to train."""
+    """Options of a training run."""
 
     num_classes: int
     epochs: int
@@ -40,7 +40,7 @@ class TrainingOptions:
 
 @dataclass(frozen=True, slots=True)
 class Precision:
-    """What a device computes in; weights stay float32."""
+    """Precision of the computation; weights stay float32."""
 
     dtype: torch.dtype | None
     """Of autocast; None: no autocast."""
@@ -49,7 +49,7 @@ class Precision:
 
 
 def precision_of(device: str, *, amp: bool | None, has_bfloat16: bool) -> Precision:
-    """Bfloat16 where the device has it, else float16 with a scaled loss; `amp` None: on CUDA alone.
+    """Choose bfloat16 if the device has it, else float16 with a scaled loss; `amp` None means only on CUDA.
 
     >>> precision_of("cpu", amp=None, has_bfloat16=True).dtype is None
     True
@@ -63,7 +63,7 @@ def precision_of(device: str, *, amp: bool | None, has_bfloat16: bool) -> Precis
 
 @dataclass(frozen=True, slots=True)
 class EpochResult:
-    """One epoch: times in seconds, accuracy as a share of samples or of pixels."""
+    """Result of one epoch: times in seconds, accuracy as a share of samples or of pixels."""
 
     num_images: int
     seconds: float
@@ -77,7 +77,7 @@ class EpochResult:
 
 
 class Trainer:
-    """A model in training. Weights and order of updates are a function of the seed and of the batches."""
+    """Model in training. Weights and updates are a function of the seed and the batches."""
 
     def __init__(self, make: Callable[[int], nn.Module], options: TrainingOptions, seed: int) -> None:
         if options.threads:
@@ -97,7 +97,7 @@ class Trainer:
         self._step = 0
 
     def train(self, epoch: int, batches: Batches, steps_per_epoch: int) -> EpochResult:
-        """One epoch of training; accuracy is left open."""
+        """Train one epoch; the accuracy stays unset."""
         self._model.train()
         waited = computed = total_loss = 0.0
         num_images = num_steps = 0
@@ -113,7 +113,7 @@ class Trainer:
         return EpochResult(num_images, seconds, waited, computed, total_loss / max(1, num_steps), math.nan, math.nan)
 
     def validate(self, batches: Batches) -> tuple[float, float]:
-        """Share of samples (or pixels) named rightly, and the mean over classes of intersection over union."""
+        """Return the share of correct samples (or pixels), and the mean intersection over union of the classes."""
         self._model.eval()
         classes = self._options.num_classes
         confusion = torch.zeros(classes, classes, dtype=torch.int64)
@@ -133,16 +133,16 @@ class Trainer:
 
     @property
     def model(self) -> nn.Module:
-        """What is trained."""
+        """Model that is trained."""
         return self._model
 
     @property
     def facts(self) -> dict[str, int]:
-        """Where it is trained and how, for the line of a run."""
+        """Device and precision, for the line of a run."""
         return {"is_cuda": int(self._device.type == "cuda"), "is_amp": int(self._precision.dtype is not None)}
 
     def loss_of(self, model: nn.Module, images: Any, targets: Any) -> torch.Tensor:  # noqa: ANN401  # arrays or tensors
-        """The loss of a batch; no step is made."""
+        """Compute the loss of a batch without a step."""
         loss: torch.Tensor = self._loss(model(self._inputs(images)), self._targets(targets))
         return loss
 
@@ -158,12 +158,12 @@ class Trainer:
         return float(loss.detach())  # waits for the device, so a step's time is all of its work and no other's
 
     def _autocast(self) -> torch.autocast:
-        """Turned off without mixed precision."""
+        """Return the autocast context, which is off without mixed precision."""
         dtype = self._precision.dtype
         return torch.autocast(self._device.type, dtype=dtype, enabled=dtype is not None)
 
     def _set_rate(self, epoch: int, steps_per_epoch: int) -> None:
-        """Rises over a few steps, then half a cosine over all epochs; stages of a regimen share it."""
+        """Set the learning rate: a short warm-up, then half a cosine over all epochs, shared by all stages."""
         done = (epoch * steps_per_epoch + self._step % max(1, steps_per_epoch)) / (
             self._options.epochs * max(1, steps_per_epoch)
         )
