@@ -1,4 +1,4 @@
-"""How fast a dataset or folder loads on this machine, epoch by epoch, and what it waits for."""
+"""Loader benchmark: the speed of a dataset or folder on this machine, epoch by epoch, and its bottleneck."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NO_WINDOW = "none"
 
 @dataclass(frozen=True, slots=True)
 class LoaderBenchOptions:
-    """What is measured. `threads` 0 means all usable cores; what is None is what a loader chooses."""
+    """Options of a loader benchmark. `threads` 0 means all usable cores; None leaves the choice to the loader."""
 
     transform: str = "train224"
     batch_size: int = 256
@@ -46,7 +46,7 @@ class LoaderBenchOptions:
 
 @dataclass(frozen=True, slots=True)
 class StageSeconds:
-    """A stage of an epoch, all its threads together."""
+    """Time of a stage in an epoch, summed over its threads."""
 
     busy: float
     waited: float
@@ -54,7 +54,7 @@ class StageSeconds:
 
 @dataclass(frozen=True, slots=True)
 class EpochResult:
-    """One epoch."""
+    """Result of one epoch."""
 
     num_images: int
     seconds: float
@@ -68,18 +68,18 @@ class EpochResult:
 
     @property
     def images_per_second(self) -> float:
-        """By the clock."""
+        """Rate by wall time."""
         return self.num_images / self.seconds
 
     @property
     def cpu_seconds_per_image(self) -> float:
-        """What an image costs, however many cores share the work."""
+        """CPU time per image, whatever the number of cores."""
         return self.cpu_seconds / self.num_images
 
 
 @dataclass(frozen=True, slots=True)
 class LoaderBench:
-    """What a bench found."""
+    """Result of a loader benchmark."""
 
     path: str
     options: LoaderBenchOptions
@@ -92,7 +92,7 @@ class LoaderBench:
 
     @property
     def images_per_second(self) -> Spread:
-        """Over the epochs, the first one, which warms up, left out if there are others."""
+        """Rate over the epochs, without the first, which warms up, if there are others."""
         counted = self.epochs[1:] or self.epochs
         return Spread.of(epoch.images_per_second for epoch in counted)
 

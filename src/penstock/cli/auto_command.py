@@ -64,7 +64,7 @@ class WorkOptions:
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
+    """Add the command to the application."""
     add_command(
         app,
         "auto",
@@ -85,7 +85,7 @@ def auto(
     dry_run: DryOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Profile, plan, build, bench before and after, and write a report, in one go.
+    """Profile, plan, build, benchmark before and after, and write a report, in one command.
 
     Builds nothing if the plan gains less than a tenth. Asks before it takes more than ten minutes or 20 GB.
     """

@@ -1,4 +1,4 @@
-"""Columns of an index that are no numbers: texts, lists, and boxes, which move with the pixels. A list per batch."""
+"""Columns of an index that are not numbers: texts, lists, and boxes, which move with the pixels. One list per batch."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BOX_NAMES = ("boxes", "bboxes", "bounding_boxes")
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """What decides where the pixels of a sample go."""
+    """Values that determine where the pixels of a sample go."""
 
     program: _native.TransformProgram
     seed: int
@@ -39,39 +39,39 @@ class ImageSizes(Protocol):
 
 
 class ListColumn(Protocol):
-    """A value per sample, of any shape."""
+    """Column with one value of any shape per sample."""
 
     def take(self, rows: Rows, drawn: Drawn | None) -> list[Any]:
-        """The values of some samples. The number of calls does not grow with them."""
+        """Return the values of some samples. The number of calls does not depend on their count."""
         ...
 
 
 @dataclass(frozen=True)
 class Values:
-    """Texts, and whatever else Arrow knows: as Python has them."""
+    """Texts and other Arrow values, as Python objects."""
 
     column: pa.Array
 
     def take(self, rows: Rows, drawn: Drawn | None) -> list[Any]:
-        """`None` where there is no value."""
+        """Return the values of some samples; `None` for missing ones."""
         return list(self.column.take(rows).to_pylist())
 
 
 @dataclass(frozen=True)
 class Lists:
-    """Numbers, so many as a sample has: `values` from `ends[i - 1]` to `ends[i]` are those of sample i."""
+    """Lists of numbers: sample i has `values` from `ends[i - 1]` to `ends[i]`."""
 
     values: npt.NDArray[np.generic]
     """Of one dimension, or of two: rows of one length."""
     ends: Rows
 
     def take(self, rows: Rows, drawn: Drawn | None) -> list[Any]:
-        """An array a sample; an empty one where there is no value."""
+        """Return one array per sample; an empty one for missing values."""
         values, starts = self.gathered(rows)
         return [values[begin:end] for begin, end in pairwise(starts)]
 
     def gathered(self, rows: Rows) -> tuple[npt.NDArray[Any], list[int]]:
-        """A copy of some samples' values, one behind the other, and where each begins; one more number is the end."""
+        """Copy the values of some samples, and return them with the start of each, and the end as one more number."""
         begins = np.where(rows == 0, 0, self.ends[rows - 1])
         lengths = self.ends[rows] - begins
         starts = np.concatenate([[0], np.cumsum(lengths)])
@@ -81,13 +81,13 @@ class Lists:
 
 @dataclass(frozen=True)
 class Boxes(Lists):
-    """Left, top, right, bottom as float32, moved as the pixels are."""
+    """Boxes as left, top, right, bottom in float32, which move with the pixels."""
 
     sizes: ImageSizes
     """(height, width) of every sample."""
 
     def take(self, rows: Rows, drawn: Drawn | None) -> list[Any]:
-        """An array of n x 4 a sample. Boxes that are cut away stay, with no area: their labels go with them."""
+        """Return one n x 4 array per sample. Boxes that are cropped away stay with zero area."""
         boxes, starts = self.gathered(rows)
         if drawn is not None:
             drawn.program.move_boxes(
@@ -104,7 +104,7 @@ class Boxes(Lists):
 def batch_columns(
     index: SampleIndex, names: Sequence[str] | None, sizes: ImageSizes
 ) -> tuple[dict[str, npt.NDArray[np.generic]], dict[str, ListColumn]]:
-    """Return columns of numbers as arrays, all others as lists. `key` is among them if it is asked for."""
+    """Return columns of numbers as arrays, and all others as lists. `key` is included if requested."""
     wanted = [field.name for field in index.fields if not field.is_image]
     if names is not None:
         wanted = [name for name in ("key", *wanted) if name in names]
@@ -121,7 +121,7 @@ def batch_columns(
 
 
 def _is_number(column: pa.Array) -> bool:
-    """Tell whether NumPy holds all values: missing integers become not-a-number, but flags cannot."""
+    """Return whether NumPy can hold all values: missing integers become NaN, but flags cannot."""
     import pyarrow as pa
 
     kind = column.type
@@ -130,7 +130,7 @@ def _is_number(column: pa.Array) -> bool:
 
 
 def as_list_column(name: str, column: pa.Array, sizes: ImageSizes) -> ListColumn:
-    """Return a column that is no plain array of numbers as lists. `sizes` are heights and widths of the images."""
+    """Convert a column that is not a plain array of numbers to lists. `sizes` are heights and widths of the images."""
     import pyarrow as pa  # which `import penstock` can do without
 
     if isinstance(column, pa.ChunkedArray):
@@ -155,7 +155,7 @@ def as_list_column(name: str, column: pa.Array, sizes: ImageSizes) -> ListColumn
 
 
 def _flattened(column: pa.Array) -> tuple[pa.Array, Rows] | None:
-    """The items of a column of lists and where each list ends; None if it holds no lists."""
+    """Return the items of a column of lists and the end of each list; None if it has no lists."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -42,7 +42,7 @@ class BatchSink:
         """Prepare for a plan, before any thread starts; refuse what this sink cannot do."""
 
     def decoded(self, batch: BatchDict, drawing: Drawing) -> BatchDict:
-        """Decode images that the native part left as they are stored. Functions in Python run after this."""
+        """Decode images that the native part passed through undecoded. Functions in Python run after this."""
         return batch
 
     def finish(self, batch: BatchDict, drawing: Drawing) -> BatchDict:
@@ -55,6 +55,6 @@ class BatchSink:
 
 
 class EncodedSink(BatchSink):
-    """Give images as they are stored: batches are read and checked, and nothing is decoded."""
+    """Give images as stored: batches are read and verified, but not decoded."""
 
     undecoded = _native.Undecoded.ALL

@@ -1,4 +1,4 @@
-"""Blocks of a dataset as a loader needs them: which samples are read together, and what a fidelity takes of them."""
+"""Blocks of a dataset for a loader: which samples are read together, and which part of them a fidelity needs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Sizes = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Blocks:
-    """The blocks of the field `image`; samples in none of them have `NO_BLOCK`."""
+    """Blocks of the field `image`; samples outside blocks have `NO_BLOCK`."""
 
     of_sample: npt.NDArray[np.uint32]
     edge_begin: npt.NDArray[np.uint64]
@@ -44,11 +44,11 @@ class Blocks:
 
     @property
     def num_blocks(self) -> int:
-        """How many blocks."""
+        """Number of blocks."""
         return len(self.edge_begin) - 1
 
     def sizes_at(self, fidelity: int | None) -> Sizes:
-        """Encoded bytes of each sample at a fidelity; None is everything."""
+        """Return the encoded bytes of each sample at a fidelity; None means all scans."""
         count = np.array([pieces_for(scans, fidelity) if scans else 0 for scans in self.scans], np.int64)
         begin = self.segments.begin
         wanted = np.minimum(count[self.formats], np.diff(begin))
@@ -57,7 +57,7 @@ class Blocks:
         return sizes
 
     def largest_read_bytes(self, fidelity: int | None) -> int:
-        """Of one block, as far as a fidelity takes it."""
+        """Return the bytes of the largest block, up to a fidelity."""
         formats = np.zeros(self.num_blocks, np.int32)
         inside = self.of_sample != NO_BLOCK
         formats[self.of_sample[inside]] = self.formats[inside]
@@ -67,7 +67,7 @@ class Blocks:
         return int((self.edges[begin[:-1] + wanted] - self.edges[begin[:-1]]).max())
 
     def lanes(self) -> int:
-        """How many lanes deal these blocks: few where there are few blocks or large ones."""
+        """Return the number of lanes for these blocks: fewer if there are few blocks or large ones."""
         block_bytes = float((self.edges[self.edge_begin[1:].astype(np.int64) - 1]).sum())
         block_bytes -= float(self.edges[self.edge_begin[:-1].astype(np.int64)].sum())
         filled = max(1, self.num_blocks // BLOCKS_PER_LANE)
@@ -75,11 +75,11 @@ class Blocks:
         return next(lanes for lanes in LANES if lanes <= min(filled, max(affordable, LEAST_LANES)))
 
     def window(self) -> Window:
-        """The default one: at least 16 blocks are open at a time."""
+        """Return the default window, with at least 16 blocks open at a time."""
         return Window(BLOCK_RECORDS, max(2, -(-OPEN_BLOCKS // self.lanes())))
 
     def add_to(self, table: _native.SampleTable, scans: Sequence[Sequence[int]]) -> None:
-        """Tell the native table; `scans` by its codecs."""
+        """Add the blocks to the native table; `scans` by its codecs."""
         segments = self.segments
         table.set_pieces(
             segments.begin.astype(np.uint64),
@@ -91,7 +91,7 @@ class Blocks:
 
 
 def find_blocks(locations: Sequence[StoredColumns], place: str) -> Blocks | None:
-    """The blocks of the first field; the others stand before the pieces of their block. None if there are none."""
+    """Return the blocks of the first field, or None; other fields come before the pieces of their block."""
     image, segments = locations[0], locations[0].segments
     if segments is None:
         return None
@@ -131,7 +131,7 @@ def find_blocks(locations: Sequence[StoredColumns], place: str) -> Blocks | None
 
 
 def _block_numbers(image: StoredColumns, inside: npt.NDArray[np.int64]) -> npt.NDArray[np.uint32]:
-    """Records of a shard by their place, 64 a block."""
+    """Number the records of a shard by their place, 64 per block."""
     in_turn = inside[np.lexsort((image.offset[inside], image.file[inside]))]
     shard = image.file[in_turn]
     first = np.flatnonzero(np.diff(shard, prepend=-1) != 0)

@@ -1,4 +1,4 @@
-"""Memory: what a loader needs to work, what it may take, and what is left for a cache. Pure arithmetic."""
+"""Division of a loader's memory: what it needs to work, and what is left for a cache. Pure arithmetic."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOST_MEMORY = 2**50  # that is looked for
 
 @dataclass(frozen=True, slots=True)
 class CacheRequest:
-    """What there is to keep in memory between epochs."""
+    """Data that could be kept in memory between epochs."""
 
     all_bytes: int
     """Of all samples: no cache holds more."""
@@ -33,17 +33,17 @@ class CacheRequest:
     """Of the samples of one batch under way, which come into memory before those before them leave it."""
 
     def room(self, depth: int) -> int:
-        """With so many batches under way, what it takes to keep everything."""
+        """Return the memory for keeping everything with `depth` batches in flight."""
         return min(self.all_bytes, self.wanted_bytes + depth * self.passing_bytes)
 
     def held(self, room: int, depth: int) -> int:
-        """What may stay between epochs of so much room. Where all samples fit, nothing has to leave."""
+        """Return the bytes that may stay between epochs within `room`. If all samples fit, none has to leave."""
         return room if room >= self.all_bytes else max(0, room - depth * self.passing_bytes)
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryRequest:
-    """What the data and the wishes ask for."""
+    """Memory that the data and the options ask for."""
 
     batch_size: int
     threads: int
@@ -62,13 +62,13 @@ class MemoryRequest:
 
     @property
     def scratch_bytes(self) -> int | None:
-        """Of one thread; None if only a header will tell."""
+        """Scratch of one thread; None if it is unknown before a header is read."""
         return None if self.largest_pixel_bytes is None else self.largest_pixel_bytes + self.working_bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """How the memory is shared out. The parts add up to at most what was given."""
+    """Division of the memory. The parts add up to at most the given memory."""
 
     read_bytes: int
     scratch_bytes: int
@@ -83,17 +83,17 @@ class Budget:
 
     @property
     def idle_bytes(self) -> int:
-        """Batches given back and kept for the next one."""
+        """Bytes of returned batches that are kept for the next one."""
         return self.batch_bytes or 64 * MIB
 
     @property
     def reserved_read_bytes(self) -> int:
-        """Return the memory for reads, with what is kept beside it for the next ones."""
+        """Memory for reads, including blocks that are kept for the next ones."""
         return self.read_bytes + self.read_bytes // READ_IDLE_SHARE
 
     @property
     def working_bytes(self) -> int:
-        """Everything but what the user holds."""
+        """All memory except what the user holds and the cache."""
         return (
             self.reserved_read_bytes
             + self.scratch_bytes
@@ -104,14 +104,14 @@ class Budget:
 
 
 def depth_for(batch_size: int) -> int:
-    """How many batches are under way at most."""
+    """Return the largest number of batches in flight."""
     return max(LEAST_DEPTH, -(-PREFETCHED_SAMPLES // batch_size) + 1)
 
 
 def plan_budget(demand: MemoryRequest, memory: int) -> Budget:
-    """Share out `memory` bytes; 0 means: what working well takes, and no cache.
+    """Divide `memory` bytes; 0 means the memory for working well, without a cache.
 
-    Too little is refused with the least that would do.
+    If the memory is too small, the error states the minimum.
     """
     batch_bytes = demand.batch_size * (demand.sample_bytes or 0)
     least_read = max(LEAST_READ_BYTES, demand.largest_read_bytes + READ_SLACK)
@@ -141,7 +141,7 @@ def plan_budget(demand: MemoryRequest, memory: int) -> Budget:
 
 
 def memory_for_cache(demand: MemoryRequest, cache_bytes: int) -> int:
-    """A memory that leaves the cache just so many bytes, or more where they come in one step."""
+    """Return a memory that leaves the cache exactly this many bytes, or slightly more if it grows in steps."""
     assert demand.cache is not None, "there is one"
     low, high = 0, MOST_MEMORY
     while low < high:
@@ -155,16 +155,17 @@ def memory_for_cache(demand: MemoryRequest, cache_bytes: int) -> int:
 
 
 def _grow(least: Budget, memory: int, demand: MemoryRequest) -> Budget:
-    """Beyond the least: first a second batch, then every thread its scratch, then reads, then depth."""
+    """Grow beyond the minimum: first a second batch, then scratch for every thread, then reads, then depth."""
     budget = _second_batch(least, memory)
     most_read = max(least.read_bytes, MOST_READ_BYTES)
     return _grown(budget, demand, memory - budget.working_bytes, most_read, least.batch_bytes)
 
 
 def _grow_beside(least: Budget, memory: int, demand: MemoryRequest, cache: CacheRequest) -> Budget:
-    """The same beside a cache: work gets half of what is beyond a second batch, or what the cache cannot use.
+    """Grow next to a cache: work gets half of the memory beyond a second batch, or what the cache cannot use.
 
-    Reads get a few MB, and more only of much memory. A batch under way also costs what passes through memory for it.
+    Reads get a few MB, and more only with much memory. A batch in flight also costs the samples that pass through the
+    cache for it.
     """
     budget = _second_batch(least, memory)
     spare = memory - budget.working_bytes
@@ -177,14 +178,14 @@ def _grow_beside(least: Budget, memory: int, demand: MemoryRequest, cache: Cache
 
 
 def _second_batch(least: Budget, memory: int) -> Budget:
-    """Without it nothing is decoded while a batch is being used."""
+    """Add a second batch; without it, nothing is decoded while a batch is used."""
     return replace(least, depth=2) if memory - least.working_bytes >= least.batch_bytes else least
 
 
 def _grown(
     budget: Budget, demand: MemoryRequest, spare: int, most_read: int, batch_cost: int, unforeseen: int = 0
 ) -> Budget:
-    """`spare` more bytes of scratch, reads and depth, in this order."""
+    """Add `spare` bytes to scratch, reads and depth, in this order."""
     if demand.scratch_bytes is not None:
         scratch = min(spare, demand.scratch_bytes * (demand.threads - 1))
     elif demand.foreseen_bytes is not None:

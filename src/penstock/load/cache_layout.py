@@ -1,4 +1,4 @@
-"""`cached`: what samples are while they stay in memory, measured or as asked for, and the memory that takes."""
+"""Form of samples in the cache, measured or as requested, and the memory that it takes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Sizes = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class CacheLayout:
-    """What is kept, of each format and of each sample. `CacheLayout()` is what memory holds without further ado."""
+    """Form of each format and each sample in the cache. The default, `CacheLayout()`, caches samples as stored."""
 
     wanted: str = ENCODED
     chosen: Mapping[str, str] = field(default_factory=dict)
@@ -46,7 +46,7 @@ class CacheLayout:
 
     @classmethod
     def at_most(cls, cached: str, samples: Samples) -> CacheLayout:
-        """Before anything is measured: what may be chosen that takes most memory to make."""
+        """Return the layout, among those possible before measuring, that takes most memory to make."""
         if cached not in (DECODED, WEIR):
             return cls(cached)
         return cls(cached, forms=np.full(samples.num_samples, FORM_NUMBERS[WEIR], np.uint8))
@@ -71,26 +71,26 @@ class CacheLayout:
         return cls(wanted, chosen, numbers, rooms)
 
     def apply(self, table: _native.SampleTable) -> None:
-        """Tell a native table what each sample stays in memory as: for pipelines that are made later."""
+        """Set the form of each sample in a native table, for pipelines that are made later."""
         if self.forms is None or self.sizes is None:
             table.set_kept(np.zeros(0, np.uint8), np.zeros(0, np.uint64))
         else:
             table.set_kept(self.forms, self.sizes.astype(np.uint64))
 
     def sizes_of(self, samples: Samples, encoded: Sizes) -> Sizes:
-        """Bytes that each sample takes in memory: planned, or before anything is measured, at most."""
+        """Return the bytes of each sample in memory: planned or, before measuring, at most."""
         if self.sizes is not None:
             return self.sizes
         return encoded if self.forms is None or samples.pixel_sizes is None else samples.pixel_sizes
 
     def scratch_bytes(self, samples: Samples) -> int:
-        """What a thread takes to make a sample what it stays as, beside what decoding it takes."""
+        """Return the memory that a thread needs to convert a sample for the cache, in addition to decoding."""
         if self.forms is None or samples.pixel_sizes is None or not (self.forms == FORM_NUMBERS[WEIR]).any():
             return 0
         return WEIR_SCRATCH * int(samples.pixel_sizes.max())
 
     def as_stats(self, native: Mapping[str, Any]) -> dict[str, Any]:
-        """For `Loader.stats()`."""
+        """Convert the layout for `Loader.stats()`."""
         return {
             "wanted": self.wanted,
             "formats": dict(self.chosen),
@@ -102,7 +102,7 @@ class CacheLayout:
 
 
 def check_cache_format(wanted: str, samples: Samples, options: LoaderOptions, cache: str) -> None:
-    """Refuse a format that is none, and one that cannot be beside the other options."""
+    """Refuse an unknown format, and one that conflicts with other options."""
     check_choice("cache_format", wanted, CHOICES)
     if wanted == ENCODED:
         return
@@ -136,9 +136,9 @@ def check_cache_format(wanted: str, samples: Samples, options: LoaderOptions, ca
 def plan_cache_layout(
     cached: str, samples: Samples, rank_schedule: RankSchedule, room: CacheRoom, bench: Bench, *, may_encode: bool
 ) -> CacheLayout:
-    """What each format is kept as, and each sample's room; `cached` was checked, and is not "encoded".
+    """Choose the form of each format, and the room of each sample; the format is checked, and not "encoded".
 
-    `may_encode` says whether there is the memory that encoding takes.
+    `may_encode` tells whether there is enough memory for encoding.
     """
     selection = rank_schedule.order.selection
     numbers = samples.formats[selection]
@@ -162,7 +162,7 @@ def plan_cache_layout(
 
 
 def _candidates(format: str, cached: str, *, may_encode: bool) -> list[str]:
-    """What samples of a format may be kept as; those that are pixels, or Weir, already, need not become so."""
+    """Return the possible forms of a format; samples that are pixels or Weir already are not converted."""
     wanted = [cached] if cached != DECODED else [PIXELS, WEIR] if may_encode else [PIXELS]
     codec = parse_format(format).codec
     if cached == DECODED and codec in UNPACKED:
@@ -176,10 +176,10 @@ def _tried(cached: str, candidates: Mapping[str, list[str]]) -> list[str]:
 
 
 def _rooms(samples: Samples, trial: Trial, form: str) -> Sizes:
-    """What each sample of the dataset may take, had it been encoded like those that were tried.
+    """Return the room of each sample, extrapolated from those that were tried.
 
-    Pixels take what the index says (of masks, which it does not know so well, what was found). What Weir takes is told
-    by the pixels, or by the encoded bytes, whichever told it better of those that were tried.
+    Pixels take what the index says (masks: what was found). The size of Weir is predicted from the pixels or from the
+    encoded bytes, whichever predicted the tried samples better.
     """
     assert samples.pixel_sizes is not None
     if form == ENCODED:
@@ -210,7 +210,7 @@ def _sources(
     sizes: Mapping[str, Mapping[str, Sizes]],
     world_size: int,
 ) -> dict[str, FormatSamples]:
-    """The samples of one rank; every rank has as many of each format."""
+    """Return the samples of one rank; every rank has the same number of each format."""
     disk = measure_disk(samples)
     sources = {}
     for name, ids in formats.items():
@@ -229,7 +229,7 @@ def _sources(
 
 
 def _measured(sources: Mapping[str, FormatSamples], chosen: Mapping[str, str], room: CacheRoom) -> dict[str, Any]:
-    """What the choice was made of: costs by format and form, and what was expected of each choice."""
+    """Return the basis of the choice: costs by format and form, and the forecast of each choice."""
     plain = forecast(sources, dict.fromkeys(sources, ENCODED), room)
     found = forecast(sources, chosen, room)
     return {

@@ -26,7 +26,7 @@ ESTIMATED_ERROR = {WEIR: 0.25}  # of the hit ratio, before the loader has measur
 
 @dataclass(frozen=True)
 class EpochPrediction:
-    """Hold what one epoch of one rank finds in memory and reads."""
+    """Hits and reads of one epoch of one rank."""
 
     epoch: int
     num_samples: int
@@ -42,17 +42,17 @@ class EpochPrediction:
 
     @property
     def num_hits(self) -> int:
-        """Return the samples that are in memory."""
+        """Number of samples that are in memory."""
         return sum(self.hits)
 
     @property
     def num_batches(self) -> int:
-        """Return the number of batches."""
+        """Number of batches."""
         return len(self.hits)
 
     @property
     def hit_ratio(self) -> float:
-        """Return the share of samples that are in memory."""
+        """Share of samples that are in memory."""
         return self.num_hits / max(1, self.num_samples)
 
 

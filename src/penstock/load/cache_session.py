@@ -11,7 +11,7 @@ from penstock.order.caches import Cache, CacheOrder, EpochCachePlan, open_cache
 
 
 class CacheSession:
-    """Hold the cache of one loader over its epochs. It is opened when the first epoch is asked for."""
+    """Cache of one loader over its epochs. It is opened at the first epoch."""
 
     def __init__(self, plan: PlanValues) -> None:
         self._plan = plan
@@ -21,16 +21,16 @@ class CacheSession:
 
     @property
     def order(self) -> CacheOrder | None:
-        """Return what a state must save, for a cache that owns the order; None before its first epoch."""
+        """Order that a state must save, for a cache that owns the order; None before its first epoch."""
         return None if self._cache is None else self._cache.order
 
     @property
     def is_open(self) -> bool:
-        """Return whether an epoch has been asked for since the start, or since `forget`."""
+        """True if an epoch has been requested since the start, or since `forget`."""
         return self._cache is not None
 
     def epoch(self, start: State, fidelity: int | None) -> EpochCachePlan | None:
-        """Return what the cache does in the epoch that starts; None without a cache of the loader's own."""
+        """Return what the cache does in the epoch that starts; None if the loader has no cache."""
         plan, owns_order = self._plan, self._plan.policy.owns_order
         if plan.memory.cache_bytes == 0 and not plan.order.reads_runs and not owns_order:
             return None
@@ -44,11 +44,11 @@ class CacheSession:
         return self._cache.epoch(start.epoch, start.delivered)
 
     def forget(self) -> None:
-        """Begin anew with the next epoch: the epoch under way was left before its end."""
+        """Start with an empty cache at the next epoch, because the current one was left before its end."""
         self._cache = None
 
     def _open(self, fidelity: int | None) -> Cache:
-        """Open a cache for samples of this fidelity. What is in memory stays: raising it reads only what is missing."""
+        """Open a cache for samples of this fidelity. Cached data stays; a higher fidelity reads only the rest."""
         plan = self._plan
         read_sizes = plan.samples.sizes_at(fidelity)
         sizes = read_sizes if plan.cache_layout.sizes is None else plan.cache_layout.sizes

@@ -1,4 +1,4 @@
-"""`DatasetSchedule`: load other variants of a dataset from some epochs on. The learning rate is the user's."""
+"""`DatasetSchedule`: loads other variants of a dataset from given epochs on. Does not change the learning rate."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class _Stage:
 
 
 class DatasetSchedule:
-    """Loads another variant of a dataset from some epochs on: small images first, or strongly compressed ones.
+    """Load another variant of a dataset from given epochs on: small images first, or strongly compressed ones.
 
-    Steps are (first epoch, dataset) or (first epoch, (dataset, fidelity)). Each variant is opened when its turn comes,
-    with the same options; the one before is closed. What is trained on is in a batch as ever, whichever variant it is
-    of. For fidelities of one dataset `Loader(fidelity=[(0, 2), (80, None)])` is enough, and reopens nothing.
+    Steps are (first epoch, dataset) or (first epoch, (dataset, fidelity)). Each variant is opened at its first epoch
+    with the same options, and the one before is closed. Batches have the same fields with every variant. For fidelities
+    of one dataset, `Loader(fidelity=[(0, 2), (80, None)])` is enough, and reopens nothing.
 
     >>> import pathlib, tempfile, penstock
     >>> import numpy as np
@@ -66,7 +66,7 @@ class DatasetSchedule:
         self._turn_to(0)
 
     def __iter__(self) -> Iterator[Any]:
-        """Start the next epoch, of the variant whose turn it is."""
+        """Start the next epoch, with the variant of that epoch."""
         self._turn_to(self.loader.epoch)
         yield from self.loader
 
@@ -78,26 +78,26 @@ class DatasetSchedule:
 
     @property
     def loader(self) -> Loader:
-        """The one that is open now."""
+        """Loader that is open now."""
         assert self._loader is not None, "the schedule is closed"
         return self._loader
 
     @property
     def epoch(self) -> int:
-        """The epoch under way, or the next one."""
+        """Current epoch, or the next one."""
         return self.loader.epoch
 
     def set_epoch(self, epoch: int) -> None:
-        """Let the next iteration be of this epoch."""
+        """Start the next iteration at this epoch."""
         self._turn_to(epoch)
         self.loader.set_epoch(epoch)
 
     def state_dict(self) -> dict[str, object]:
-        """Return where the schedule stands: the loader's own state, and which variant it is of."""
+        """Return the state: the loader's own state, and the number of its variant."""
         return {"stage": self._number, "loader": self.loader.state_dict()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from a state: the rest of its epoch, exactly once."""
+        """Resume from a state: the rest of its epoch is delivered exactly once."""
         if not 0 <= state["stage"] < len(self._stages):
             raise ArgumentError(
                 f"there is no step {state['stage']}", where="state", fix="load it into the schedule that saved it"

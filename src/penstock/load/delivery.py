@@ -1,4 +1,4 @@
-"""One epoch under way: batches are asked for ahead of their turn, waited for in order, and handed over."""
+"""Running epoch: batches are requested ahead, waited for in order, and delivered."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MOST_SUBSTITUTIONS = 8
 
 @dataclass
 class Progress:
-    """What a loader has handed out so far, over all epochs."""
+    """Counters of what a loader has delivered over all epochs."""
 
     num_batches: int = 0
     num_samples: int = 0
@@ -45,7 +45,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class EpochPart:
-    """What is delivered: the rest of an epoch, and what a cache does meanwhile."""
+    """Rest of an epoch to deliver, with the actions of a cache."""
 
     order: Order
     epoch: int
@@ -61,13 +61,13 @@ class EpochPart:
 
 
 def keeping_of(cache_plan: EpochCachePlan, batch: int) -> npt.NDArray[np.uint8]:
-    """What becomes of each sample's bytes after a batch: 0 nothing, 1 they stay, 2 they go."""
+    """Return what to do with each sample's bytes after a batch: 0 nothing, 1 keep, 2 drop."""
     keeps = cache_plan.keeps[cache_plan.slots(batch)]
     return np.where(keeps, 1, np.where(cache_plan.leaves_of(batch), 2, 0)).astype(np.uint8)
 
 
 class Delivery(Iterator[BatchDict]):
-    """Iterates over the rest of an epoch. `delivered` samples of it are out, on all ranks together."""
+    """Iterator over the rest of an epoch. `delivered` counts its samples on all ranks together."""
 
     def __init__(
         self,
@@ -125,14 +125,14 @@ class Delivery(Iterator[BatchDict]):
         return found
 
     def count_wait(self, seconds: float) -> None:
-        """Take note that the consumer waited for a batch after it was taken: for functions in Python."""
+        """Record that the consumer waited for a batch after it was taken, for functions in Python."""
         now = perf_counter()
         self._progress.wait_seconds += seconds
         self._progress.run_seconds += now - self._since
         self._since = now
 
     def replacements(self, failed: list[int], attempt: int) -> BatchDict:
-        """Other samples for those that failed after they were decoded, as a batch of their own."""
+        """Return other samples, as a batch, for those that failed after decoding."""
         order = self._order
         ids = substitutes(order.selection, order.seed, self.epoch, failed, attempt).astype(np.uint64)
         batch = self._pipeline.submit(ids, order.seed, self.epoch, None, None, self.fidelity or 0)
@@ -144,12 +144,12 @@ class Delivery(Iterator[BatchDict]):
         return self._collect(batch, ids)
 
     def settle(self) -> None:
-        """Wait for what is under way; it is handed over in its turn."""
+        """Wait for batches in flight; they are delivered later, in order."""
         for batch, _ in list(self.pending):
             self._pipeline.wait(batch)
 
     def cancel(self) -> None:
-        """Give up what is under way."""
+        """Cancel batches in flight."""
         for batch, _ in list(self.pending):  # another thread may be taking one of them
             batch.cancel()
         self.pending.clear()
@@ -163,12 +163,12 @@ class Delivery(Iterator[BatchDict]):
             self.num_submitted += 1
 
     def _allowed_depth(self) -> int:
-        """After an error that will be raised, nothing is read ahead: batches before it still come."""
+        """Return the number of batches to read ahead; 1 after an error that will be raised."""
         ends_soon = self._log.policy.on_error == "raise" and self._pipeline.num_failed > self._num_failed_before
         return 1 if ends_soon else self._depth
 
     def _wishes(self, number: int) -> tuple[Row, npt.NDArray[np.uint8] | None, Row | None]:
-        """The samples of a batch, what becomes of their bytes, and what is read into memory with it."""
+        """Return the samples of a batch, the actions on their bytes, and the samples to read ahead."""
         cache_plan = self._cache_plan
         if cache_plan is None:
             return self._samples_at.take(self.batches.positions(number)).astype(np.uint64), None, None
@@ -193,7 +193,7 @@ class Delivery(Iterator[BatchDict]):
         ids: Row,
         failures: list[tuple[int, int, int, str, str, str, int]],
     ) -> BatchDict:
-        """A batch with failed samples, as the policy wants it."""
+        """Apply the error policy to a batch with failed samples."""
         failed = [Failure.of(failure) for failure in failures]
         self._log.add(failed)
         positions = [failure.position for failure in failed]

@@ -1,7 +1,7 @@
-"""Whether a dataset's disk hates seeking: a few reads of its own shards tell.
+"""Detection of slow random reads on the dataset's disk, by timing a few reads of its shards.
 
-With `window="auto"` they decide. Otherwise they are made at most once, when a loader has waited for its disk for a
-while, and only advise: an order that depended on the machine would not be the same on all of them.
+With `window="auto"` the result sets the window. Otherwise the disk is measured at most once, when a loader has waited
+for it for a while, and the result is only advice: an order that depended on the machine would differ between machines.
 """
 
 from __future__ import annotations
@@ -41,23 +41,23 @@ DEFAULT = "default"
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What was found out, and what follows."""
+    """Measured rates, and the window that they suggest."""
 
     disk: DiskRates
     window: Window | None
 
     def gain(self, record_bytes: float) -> float:
-        """How many times as fast the window's runs are read as single records."""
+        """Return how many times as fast the window's runs are read as single records."""
         run = 1 if self.window is None else self.window.run
         return self.disk.records_per_second(record_bytes, run) / self.disk.records_per_second(record_bytes)
 
     def as_stats(self) -> dict[str, Any]:
-        """For `Loader.stats()`."""
+        """Convert the measurement for `Loader.stats()`."""
         return {"pattern": "random" if self.window is None else "runs", "from": "measured", **asdict(self.disk)}
 
 
 def measure_pattern(samples: Samples, phase_seconds: float = PHASE_SECONDS) -> Measured | None:
-    """How to read these samples from the disk they are on; None for files, which are read by name, and tiny shards."""
+    """Choose how to read these samples from their disk; None for separate files and tiny shards."""
     disk = measure_disk(samples, phase_seconds)
     if disk is None:
         return None
@@ -65,7 +65,7 @@ def measure_pattern(samples: Samples, phase_seconds: float = PHASE_SECONDS) -> M
 
 
 def measure_disk(samples: Samples, phase_seconds: float = PHASE_SECONDS) -> DiskRates | None:
-    """Rates of the disk that the samples are on, by their largest shard; None for files, and for tiny shards."""
+    """Measure the disk of the samples by their largest shard; None for separate files and tiny shards."""
     if samples.records is None:
         return None
     assert samples.index is not None
@@ -74,7 +74,7 @@ def measure_disk(samples: Samples, phase_seconds: float = PHASE_SECONDS) -> Disk
 
 
 def measure_shard(shard: Path, record_bytes: float, phase_seconds: float = PHASE_SECONDS) -> DiskRates | None:
-    """Rates of the disk that a file is on, for records of about this size; None if the file is too small to tell."""
+    """Measure the disk of a file for records of about this size; None if the file is too small."""
     size = file_size(shard)
     if size < 2 * LARGE:
         return None
@@ -90,7 +90,7 @@ def measure_shard(shard: Path, record_bytes: float, phase_seconds: float = PHASE
 
 
 class _Phase:
-    """Reads of one kind, for long enough that what a throttle lets through at once does not count."""
+    """Reads of one kind, for long enough that the initial burst of a throttle does not matter."""
 
     def __init__(self, shard: Path, request_bytes: int, places: Iterator[int]) -> None:
         self._shard = shard
@@ -101,7 +101,7 @@ class _Phase:
         self.seconds = 0.0
 
     def run(self, seconds: float) -> None:
-        """Read for so long, or so much that a disk is fast if it takes less."""
+        """Read for some seconds, or until an amount that only a fast disk reads in less time."""
         until, enough = self.seconds + seconds, self.num_reads + PHASE_BYTES // self._request_bytes
         while self.seconds < until and self.num_reads < enough:
             offsets = [place * self._request_bytes for place in islice(self._places, self._chunk)]
@@ -115,12 +115,12 @@ def _in_a_row(num_places: int) -> Iterator[int]:
 
 
 def _scattered(num_places: int) -> Iterator[int]:
-    """Never the same ones in turn: a disk has a cache of its own."""
+    """Yield random places, never the same in turn, because a disk has its own cache."""
     return (int(place) for chunk in count() for place in draw(0, chunk, np.arange(NUM_RECORDS)) % np.uint64(num_places))
 
 
 class SlowDiskWatch:
-    """Tells once a process and disk that a window would pay, if a loader without one waits for such a disk."""
+    """Monitor that advises a window, once per process and disk, if a loader waits for a slow disk."""
 
     advised_disks: ClassVar[set[int]] = set()
     """Devices that this process has given its advice for."""
@@ -131,11 +131,11 @@ class SlowDiskWatch:
         self._is_over = reading["from"] != DEFAULT or samples.records is None
 
     def is_time(self, wait_seconds: float, run_seconds: float) -> bool:
-        """Whether a consumer that has waited so long should have the disk looked at."""
+        """Return whether the consumer has waited long enough to measure the disk."""
         return not self._is_over and wait_seconds >= max(PATIENCE_SECONDS, run_seconds / 2)
 
     def look(self, counters: Mapping[str, Any]) -> None:
-        """Measure, if reads are what is waited for. Nothing may be under way: other reads look like seeking."""
+        """Measure the disk if the loader waits for reads. No other read may be in flight."""
         self._is_over = True
         measured = None
         if counters["decode_wait_seconds"] > counters["decode_busy_seconds"]:

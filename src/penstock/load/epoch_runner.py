@@ -23,7 +23,7 @@ from penstock.order.caches import CacheOrder, EpochCachePlan
 
 
 class EpochRunner:
-    """Run the epochs of one loader. Attributes are for the loader, for tests and for tools; users have `Loader`."""
+    """Executor of a loader's epochs. Attributes are for the loader, tests and tools; users have `Loader`."""
 
     def __init__(self, plan: LoaderPlan, pixel_layout: str) -> None:
         self.plan = plan
@@ -43,13 +43,13 @@ class EpochRunner:
 
     @property
     def epoch(self) -> int:
-        """Return the epoch under way, or the one that starts next."""
+        """Current epoch, or the one that starts next."""
         delivery = self.delivery  # asked for once: another thread may end the epoch
         return delivery.epoch if delivery is not None else self._next.epoch
 
     @property
     def fidelity(self) -> int | None:
-        """Return the scans of the epoch under way, or the next one; None is all."""
+        """Scans of the current epoch, or the next one; None means all."""
         delivery = self.delivery
         return delivery.fidelity if delivery is not None else self._fidelity.at(self._next.epoch)
 
@@ -58,7 +58,7 @@ class EpochRunner:
         return self.plan.rank_schedule.schedule(0, start).batches
 
     def start(self) -> Delivery:
-        """Start the next epoch, or the rest of the one that a loaded state stands in."""
+        """Start the next epoch, or the rest of the epoch of a loaded state."""
         self.abandon()
         start = self._next
         fidelity = self._fidelity.at(start.epoch)
@@ -73,22 +73,22 @@ class EpochRunner:
         return delivery
 
     def end(self, delivery: Delivery) -> None:
-        """Take note that an epoch has come to its end."""
+        """Record that an epoch has ended."""
         if delivery is self.delivery:
             self.delivery = None
 
     def set_epoch(self, epoch: int) -> None:
-        """Let the next iteration be of this epoch. One that a loaded state stands in goes on where it is."""
+        """Start the next iteration at this epoch. An epoch resumed from a state continues where it is."""
         if self._next.epoch != epoch:
             self._next = replace(self._beginning(epoch), cache_order=None)
 
     def set_fidelity(self, fidelity: int | None) -> None:
-        """Let images have this many scans from the next epoch on."""
+        """Set the number of scans from the next epoch on."""
         self._fidelity.set(self._next.epoch, as_fidelity(fidelity, self.plan.samples).at(0))
         self._next = replace(self._next, fidelity=self._fidelity.at(self._next.epoch))
 
     def state(self) -> State:
-        """Return where the loader stands: batches handed out count, those read ahead do not."""
+        """Return the state: delivered batches count, those read ahead do not."""
         delivery = self.delivery
         if delivery is None:
             return self._next
@@ -97,7 +97,7 @@ class EpochRunner:
         return self.plan.state(delivery.epoch, self.delivered, delivery.fidelity, self._cache_order)
 
     def load_state(self, values: Mapping[str, object]) -> None:
-        """Go on from a state: the next epoch is the rest of its epoch."""
+        """Resume from a state: the next epoch is the rest of its epoch."""
         found, samples = State.from_json(values), self.plan.samples
         check_cache_order(found, owns_order=self.plan.policy.owns_order)
         order = found.resume(self.plan.order, samples.fingerprint)
@@ -117,7 +117,7 @@ class EpochRunner:
             self.pipeline = self._open_pipeline()
 
     def limit_cache(self, cache_bytes: int) -> None:
-        """Let no more than this many bytes stay in memory; only before the first epoch."""
+        """Limit the bytes of the cache; only before the first epoch."""
         if self._caches.is_open:
             fix = "call it before the first iter()"
             raise ArgumentError("an epoch has planned its cache", where="keep_at_most", fix=fix, code=100)
@@ -132,25 +132,25 @@ class EpochRunner:
             self.disk_watch.look(self.pipeline.stats())
 
     def check_open(self) -> None:
-        """Raise if the loader was closed: an epoch that ends early is no epoch."""
+        """Raise if the loader was closed, because an epoch must not end early silently."""
         if self.is_closed:
             raise PenstockError("the loader is closed", where="loader", fix="make a new one", code=CANCELLED)
 
     def abandon(self) -> None:
-        """Give up the epoch under way, if there is one."""
+        """Give up the current epoch, if there is one."""
         if self.leave():
             # An epoch that was left is not what the cache planned: it begins anew.
             self._caches.forget()
 
     def leave(self) -> bool:
-        """Cancel the epoch under way; return whether there was one. Another thread may be at its end."""
+        """Cancel the current epoch, and return whether there was one. Another thread may be at its end."""
         delivery, self.delivery = self.delivery, None
         if delivery is not None:
             delivery.cancel()
         return delivery is not None
 
     def close(self) -> None:
-        """Stop the threads and wait for the work that each of them is at."""
+        """Stop the threads, and wait for the work that each is doing."""
         self.is_closed = True
         self.leave()
         self.pipeline.close()
@@ -196,7 +196,7 @@ class EpochRunner:
 
 
 def check_cache_order(state: State, *, owns_order: bool) -> None:
-    """Refuse a state that was saved in another order than this loader's cache has."""
+    """Refuse a state with another order than this loader's cache has."""
     saved = state.cache_order
     if (saved is not None) == owns_order or not (state.delivered or saved is not None):
         return

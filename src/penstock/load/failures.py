@@ -1,4 +1,4 @@
-"""Samples that could not be had: as exceptions, as counts, and what stands in for them."""
+"""Samples that failed to load: as exceptions, as counts, and with replacements."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NativeFailure = tuple[int, int, int, str, str, str, int]
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """One sample that failed."""
+    """Sample that failed to load."""
 
     position: int
     """In its batch."""
@@ -30,7 +30,7 @@ class Failure:
 
     @classmethod
     def of(cls, native: NativeFailure) -> Failure:
-        """As the pipeline tells it."""
+        """Convert a failure of the native pipeline."""
         position, sample, code, what, where, fix, errno = native
         error = FAMILIES.get(code // 100, PenstockError)(what, where=f"sample {sample}, {where}", fix=fix, code=code)
         if errno and isinstance(error, OSError):
@@ -40,7 +40,7 @@ class Failure:
 
 @dataclass
 class FailureLog:
-    """Counts what failed over a loader's life, and says when it is too much."""
+    """Log of failures over a loader's life, which raises when there are too many."""
 
     policy: ErrorOptions
     num_errors: int = 0
@@ -50,7 +50,7 @@ class FailureLog:
     kept: list[Failure] = field(default_factory=list)
 
     def add(self, failures: list[Failure]) -> None:
-        """Take note; raise if the policy says so, or if memory ran out, which is no fault of a sample."""
+        """Record failures. Raise if the policy says so, or if memory ran out, which is not a fault of a sample."""
         for failure in failures:
             if failure.error.code == OUT_OF_MEMORY:
                 raise failure.error
@@ -72,7 +72,7 @@ class FailureLog:
 
 
 def substitutes(selection: Ids, seed: int, epoch: int, failed: list[int], attempt: int) -> Ids:
-    """Samples in place of failed ones: a function of (seed, epoch, id) and of how often one was sought before."""
+    """Choose samples to replace failed ones, as a function of (seed, epoch, id) and the attempt."""
     number = ((epoch << 8) | attempt) & 0xFFFFFFFF
     blocks = (_native.random_block(seed, sample, SUBSTITUTES, number) for sample in failed)
     picks = [((block[0] << 32) | block[1]) % len(selection) for block in blocks]

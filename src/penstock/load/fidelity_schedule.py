@@ -1,4 +1,4 @@
-"""What `fidelity` means to a loader: a number of scans, a schedule over epochs, or what a tuner sets."""
+"""Fidelity of a loader: a number of scans, a schedule over epochs, or the choice of a tuner."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FidelityLike = int | Schedule | None
 
 
 class Fidelity:
-    """The fidelity of every epoch. A loader asks it when an epoch starts; within one it never changes.
+    """Fidelity of every epoch. It is read when an epoch starts, and never changes within one.
 
     >>> fidelity = Fidelity([(0, 2), (80, None)])
     >>> [fidelity.at(epoch) for epoch in (0, 79, 80)], fidelity.most()
@@ -27,29 +27,29 @@ class Fidelity:
         self._override: tuple[int, int | None] | None = None
 
     def at(self, epoch: int) -> int | None:
-        """Scans in an epoch; None is all of them."""
+        """Return the scans in an epoch; None means all."""
         if self._override is not None and self._override[0] == epoch:
             return self._override[1]
         return self._steps[max(bisect_right(self._steps, epoch, key=lambda step: step[0]) - 1, 0)][1]
 
     def most(self) -> int | None:
-        """The highest that is planned for."""
+        """Return the highest planned fidelity."""
         known = [scans for _, scans in self._steps]
         return None if None in known else max(scans for scans in known if scans is not None)
 
     def set(self, epoch: int, scans: int | None) -> None:
-        """From `epoch` on this many scans, whatever was planned."""
+        """Set the number of scans from `epoch` on, instead of the plan."""
         before = [step for step in self._steps if step[0] < epoch]
         self._steps = [*before, (epoch if before else 0, check_fidelity(scans))]
         self._override = None
 
     def resume(self, epoch: int, scans: int | None) -> None:
-        """The epoch that a state stands in goes on as it began."""
+        """Keep the fidelity of the epoch that a state resumes."""
         self._override = epoch, scans
 
 
 def as_fidelity(wish: FidelityLike, samples: Samples) -> Fidelity:
-    """Checked against what is stored."""
+    """Convert an option to a `Fidelity`, checked against what is stored."""
     if wish is not None and samples.blocks is None:
         raise ArgumentError(
             f"fidelity is {wish!r}, and no format here stores more than one",

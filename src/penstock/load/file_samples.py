@@ -1,4 +1,4 @@
-"""An index of files prepared for a loader: a folder, tars, a manifest, images beside their masks."""
+"""Index of files prepared for a loader: a folder, tars, a manifest, images with masks."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def samples_of_files(index: SampleIndex, chosen: list[Field], fields: Sequence[s
 
 
 class _Heads:
-    """First bytes of images, and what their headers say. Sizes are read once, when they are needed."""
+    """First bytes and headers of images. Sizes are read once, when they are needed."""
 
     def __init__(self, files: FileNames, image: ImageColumns) -> None:
         self._files = files
@@ -61,12 +61,12 @@ class _Heads:
         self._sizes: npt.NDArray[np.uint32] | None = None
 
     def read(self, sample: int, num_bytes: int) -> bytes:
-        """Return the first bytes of an image, at most so many."""
+        """Return the first bytes of an image, at most `num_bytes`."""
         path, offset = self._files.path(int(self._image.file[sample])), int(self._image.offset[sample])
         return read_range(path, offset, min(num_bytes, int(self._image.length[sample])))
 
     def __getitem__(self, rows: npt.NDArray[np.int64], /) -> npt.NDArray[np.uint32]:
-        """Return (height, width) of some images; (1, 1) where the header cannot be read, which decoding will report."""
+        """Return (height, width) of some images; (1, 1) if the header cannot be read, which decoding will report."""
         if self._sizes is None:
             self._sizes = np.zeros((len(self._image), 2), np.uint32)
         for row in rows[self._sizes[rows, 0] == 0].tolist():
@@ -88,7 +88,7 @@ def _columns(
 
 
 def _placed(index: SampleIndex, field: Field) -> ImageColumns:
-    """Return where the images of a field lie, lengths included, or refuse those that are not all in files."""
+    """Return the places of the images of a field with their lengths; refuse images that are not in files."""
     found = index.locations(field.name)
     if (found.file == ASK).any():
         raise _not_in_files(index)
@@ -140,7 +140,7 @@ def _table(
 
 
 def _sizes(images: list[ImageColumns], *, is_apart: bool) -> npt.NDArray[np.int64]:
-    """Return the bytes that one read of each sample takes: what lies between its images in an archive is read too."""
+    """Return the bytes of one read of each sample, including gaps between its images in an archive."""
     if is_apart or len(images) == 1:
         return np.asarray(np.sum([found.length for found in images], axis=0, dtype=np.int64))
     begin = np.minimum.reduce([found.offset for found in images])

@@ -1,4 +1,4 @@
-"""What samples cost in one form or another, measured in a pipeline like the loader's own, on a few of them."""
+"""Costs of samples in each form, measured on a few of them in a pipeline like the loader's own."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ KEEP = 1
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What some samples of one format cost in one form."""
+    """Costs of some samples of one format in one form."""
 
     ids: Ids
     """Those that could be had."""
@@ -38,7 +38,7 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """What is tried with: as the loader will, in the memory that it has."""
+    """Conditions of a trial: those of the loader, within its memory."""
 
     program: _native.TransformProgram
     options: LoaderOptions
@@ -49,7 +49,7 @@ class Bench:
 
 
 class Probe:
-    """Tries forms on a few samples of each format; `samples.table` is left as the last trial had it."""
+    """Trial of forms on a few samples of each format; changes `samples.table`."""
 
     def __init__(self, samples: Samples, formats: Mapping[str, Ids], bench: Bench) -> None:
         assert samples.pixel_sizes is not None, "of a dataset"
@@ -60,7 +60,7 @@ class Probe:
         self._ids = {name: some(ids, samples.pixel_sizes, most_bytes) for name, ids in formats.items()}
 
     def try_form(self, form: str) -> dict[str, Trial]:
-        """Costs by format; formats none of whose samples could be had are left out."""
+        """Return costs by format, without formats whose samples all failed."""
         forms = np.full(self._samples.num_samples, FORM_NUMBERS[form], np.uint8)
         self._samples.table.set_kept(forms, self._rooms)
         pipeline = _native.Pipeline(self._samples.table, self._bench.program, self._options())
@@ -80,7 +80,7 @@ class Probe:
         return options
 
     def _try(self, pipeline: _native.Pipeline, ids: Ids) -> Trial | None:
-        """Read them, keep them, find them again and again. The first time warms up; what fails then is left out."""
+        """Read samples, keep them, and hit them repeatedly. The first pass warms up and drops failures."""
         failed = self._run(pipeline, ids, epoch=0, keep=False)[1]
         ids = np.delete(ids, failed)
         if len(ids) == 0:
@@ -92,7 +92,7 @@ class Probe:
         return Trial(ids, held, min(hits) / len(ids), entered / len(ids))
 
     def _run(self, pipeline: _native.Pipeline, ids: Ids, *, epoch: int, keep: bool) -> tuple[float, list[int]]:
-        """Seconds of the decoding thread, and the places of what failed. A batch at a time, as memory allows."""
+        """Return the seconds of the decoding thread, and the positions of failures, one batch at a time."""
         before = pipeline.stats()["decode_busy_seconds"]
         failed: list[int] = []
         batch_size = self._bench.options.ordering.batch_size
@@ -106,7 +106,7 @@ class Probe:
 
 
 def some(ids: Ids, pixel_sizes: npt.NDArray[np.int64], most_bytes: int) -> Ids:
-    """A few samples from all over the dataset, fewer if they are large."""
+    """Select a few samples from all over the dataset, fewer if they are large."""
     count = int(np.clip(most_bytes // max(float(pixel_sizes[ids].mean()), 1.0), 1, min(MOST_SAMPLES, len(ids))))
     places = (np.arange(count) + 0.5) * len(ids) / count
     return np.asarray(ids[places.astype(np.int64)])

@@ -20,7 +20,7 @@ MOST_HEAD_BYTES = 1 << 22  # where a camera put a preview before the size
 
 @dataclass(frozen=True, slots=True)
 class SizeEstimate:
-    """The largest sizes among the headers that were read. Other images may take more."""
+    """Largest sizes among the headers that were read. Other images may take more."""
 
     pixel_bytes: int
     working_bytes: int
@@ -41,7 +41,7 @@ def probe_headers(samples: Samples, selection: Ids) -> SizeEstimate | None:
 
 
 def some_of(samples: Samples, selection: Ids) -> Ids:
-    """The largest first, as files; the same ones every time."""
+    """Select samples, the largest files first; the same ones every time."""
     by_size = selection[np.argsort(-samples.sizes[selection], kind="stable")]
     largest, rest = by_size[:NUM_LARGEST], np.sort(by_size[NUM_LARGEST:])
     count = min(NUM_SPREAD, len(rest))

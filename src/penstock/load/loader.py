@@ -114,7 +114,7 @@ class Loader:
         log_choice(plan.resources, plan.options, int(plan.samples.sizes[plan.order.selection].sum()))
 
     def __iter__(self) -> Iterator[Any]:
-        """Start the next epoch, or go on where a loaded state stands. Which one is decided with the first batch."""
+        """Start the next epoch, or resume the epoch of a loaded state. The choice is made at the first batch."""
         runner = self.runner
         delivery = runner.start()
         names = self.plan.options.output.as_tuple
@@ -156,17 +156,17 @@ class Loader:
 
     @property
     def plan(self) -> LoaderPlan:
-        """Return the plan that this loader executes."""
+        """Plan that this loader executes."""
         return self.runner.plan
 
     @property
     def epoch(self) -> int:
-        """Return the epoch under way, or the one that the next `iter()` starts."""
+        """Current epoch, or the one that the next `iter()` starts."""
         return self.runner.epoch
 
     @property
     def dataset(self) -> SampleIndex:
-        """Return the samples that are loaded, as `penstock.open` gives them, with the chosen split and subset selected.
+        """Samples that are loaded, as `penstock.open` returns them, with the chosen split and subset selected.
 
         Its length is the number of those samples over all ranks; `dataset[i]` is a sample with its images decoded;
         `classes`, `class_to_idx` and `targets` are as in torchvision's datasets.
@@ -177,26 +177,26 @@ class Loader:
 
     @property
     def sampler(self) -> Sampler:
-        """Return an object on which trainers call `set_epoch`."""
+        """Object on which trainers call `set_epoch`."""
         return Sampler(self)
 
     def set_epoch(self, epoch: int) -> None:
-        """Let the next iteration be of this epoch. One that a loaded state stands in goes on where it is."""
+        """Start the next iteration at this epoch. An epoch resumed from a state continues where it is."""
         self.runner.set_epoch(epoch)
 
     @property
     def fidelity(self) -> int | None:
-        """Return the scans that images are decoded from in the epoch under way, or the next one; None is all."""
+        """Scans that images are decoded from in the current epoch, or the next one; None means all."""
         return self.runner.fidelity
 
     def set_fidelity(self, fidelity: int | None) -> None:
-        """Let images have this many scans from the next epoch on, whatever `fidelity` planned: for tuners."""
+        """Set the number of scans from the next epoch on, instead of `fidelity`. For tuners."""
         self.runner.set_fidelity(fidelity)
 
     def sample_batches(self, batches: int, fidelity: int | None = None) -> Iterator[Any]:
-        """Load some batches of random samples of this rank, outside of any epoch; the same ones at every fidelity.
+        """Load some batches of random samples of this rank, outside any epoch; the same ones at every fidelity.
 
-        Samples and the draws of transforms depend on the seed alone. Epochs are not affected.
+        Samples and random transforms depend only on the seed. Epochs are not affected.
         """
         check_count("batches", batches, 1)
         samples, order = self.plan.samples, self.plan.order
@@ -212,18 +212,18 @@ class Loader:
                 yield batch
 
     def state_dict(self) -> dict[str, object]:
-        """Return where the loader stands, as a small JSON object: batches handed out count, those read ahead do not.
+        """Return the state as a small JSON object: delivered batches count, those read ahead do not.
 
-        It is the same on every rank, and loads at another thread count, memory, batch size or world size.
+        It is the same on every rank, and loads with another thread count, memory, batch size or world size.
         """
         return dict(self.runner.state().to_json())
 
     def load_state_dict(self, state: Mapping[str, object]) -> None:
-        """Go on from a state: the next `iter()` gives the rest of its epoch, exactly once."""
+        """Resume from a state: the next `iter()` delivers the rest of its epoch, exactly once."""
         self.runner.load_state(state)
 
     def stats(self) -> LoaderStats:
-        """Return where the time and the bytes went so far, over all epochs."""
+        """Return statistics of time and bytes over all epochs."""
         runner, stage, plan = self.runner, self.python_stage, self.plan
         with explained():
             native = runner.pipeline.stats()
@@ -233,9 +233,9 @@ class Loader:
         return LoaderStats(found | window)
 
     def close(self) -> None:
-        """Stop the threads and wait for the work that each of them is at. Batches handed out stay valid.
+        """Stop the threads, and wait for the work that each is doing. Delivered batches stay valid.
 
-        Any thread may close a loader; one that iterates over it gets a PenstockError.
+        Any thread may close a loader; a thread that iterates over it gets a PenstockError.
         """
         self.runner.is_closed = True
         self.runner.leave()
@@ -260,7 +260,7 @@ class Loader:
         self.runner.limit_cache(cache_bytes)
 
     def _finished(self, delivery: Delivery) -> Iterator[Delivered]:
-        """Give batches as they are handed out, each with how many samples of the epoch are out once it is."""
+        """Yield batches as they are delivered, each with the number of the epoch's samples delivered by then."""
         drawing = Drawing(self.plan.order.seed, delivery.epoch)
         batches = self._deliver(delivery, drawing)
         if self.python_stage is not None:
@@ -269,7 +269,7 @@ class Loader:
             yield self._sink.finish(batch, drawing), delivered
 
     def _deliver(self, delivery: Delivery, drawing: Drawing) -> Iterator[Delivered]:
-        """Give batches as the native part leaves them."""
+        """Yield batches of the native part."""
         runner = self.runner
         while delivery is runner.delivery:
             with explained():
@@ -281,7 +281,7 @@ class Loader:
         runner.check_open()
 
     def _window_stats(self) -> dict[str, Any] | None:
-        """Measure the shuffle quality once for an order: it takes as long as sorting an epoch."""
+        """Measure the shuffle quality once per order, because it takes as long as sorting an epoch."""
         order = self.plan.order
         if self._measured is None or self._measured[0] is not order:
             self._measured = order, window_stats(order, self.batch_size * self.world_size)
@@ -294,17 +294,17 @@ Loader.__init__.__signature__ = signature_with_keywords(  # type: ignore[attr-de
 
 
 class Sampler:
-    """Stand for the sampler that trainers look for on a loader: its `set_epoch` is the loader's."""
+    """Stand-in for the sampler that trainers look for on a loader; its `set_epoch` is the loader's."""
 
     def __init__(self, loader: Loader) -> None:
         self._loader = loader
 
     def set_epoch(self, epoch: int) -> None:
-        """Let the next `iter()` start this epoch."""
+        """Start the next `iter()` at this epoch."""
         self._loader.set_epoch(epoch)
 
     def __len__(self) -> int:
-        """Return the samples of this rank in an epoch."""
+        """Return the number of samples of this rank in an epoch."""
         batches = self._loader.runner.batches()
         return len(batches.positions(0, batches.num_batches))
 

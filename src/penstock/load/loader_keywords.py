@@ -14,7 +14,7 @@ from penstock.types import OnProgress
 
 
 class CommonKeywords(TypedDict, total=False):
-    """List the keywords that all loaders take and no adapter changes. `penstock.Loader` documents each of them."""
+    """Keywords that all loaders take and no adapter changes. `penstock.Loader` documents each of them."""
 
     batch_size: int
     seed: int
@@ -43,7 +43,7 @@ class CommonKeywords(TypedDict, total=False):
 
 
 class LoaderKeywords(CommonKeywords, total=False):
-    """List all keywords of `penstock.Loader` and `penstock.plan_loader`."""
+    """Keywords of `penstock.Loader` and `penstock.plan_loader`."""
 
     layout: str
     rank: int
@@ -51,7 +51,7 @@ class LoaderKeywords(CommonKeywords, total=False):
 
 
 def signature_with_keywords(first: str, *own: Parameter) -> Signature:
-    """Return the signature of a function that takes `first`, some parameters of its own, and the loader's keywords."""
+    """Return the signature of a function that takes `first`, its own parameters, and the loader's keywords."""
     taken = {parameter.name for parameter in own}
     hints = LoaderKeywords.__annotations__
     keywords = [

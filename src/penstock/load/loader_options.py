@@ -55,7 +55,7 @@ RENAMED = {"cached": "cache_format"}
 
 @dataclass(frozen=True, slots=True)
 class Ordering:
-    """Choose the samples, their order, and how ranks cut batches out of it."""
+    """Options of samples, their order, and the batches of ranks."""
 
     batch_size: int = 1
     seed: int = 0
@@ -73,7 +73,7 @@ class Ordering:
 
 @dataclass(frozen=True, slots=True)
 class CacheOptions:
-    """Choose what stays in memory between epochs, and how much memory there is."""
+    """Options of memory and cache."""
 
     memory: int | str | None = None
     cache: str | None = None
@@ -90,7 +90,7 @@ class CacheOptions:
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """Choose how samples are read, checked and decoded."""
+    """Options of reading, verifying and decoding."""
 
     threads: int = 0
     verify: str = "first"
@@ -108,7 +108,7 @@ class ReadOptions:
 
 @dataclass(frozen=True, slots=True)
 class OutputOptions:
-    """Choose what batches hold."""
+    """Options of the contents of batches."""
 
     transform: Transforms = None
     channels: str = "RGB"
@@ -127,13 +127,13 @@ class OutputOptions:
 
     @property
     def is_undecoded(self) -> bool:
-        """Return whether some images are handed over as they are stored."""
+        """True if some images are delivered undecoded."""
         return self.undecoded is not _native.Undecoded.NONE
 
 
 @dataclass(frozen=True, slots=True)
 class ErrorOptions:
-    """Choose what becomes of a sample that cannot be read or decoded."""
+    """Options for samples that cannot be read or decoded."""
 
     on_error: str = "raise"
     max_errors: int = 100
@@ -146,7 +146,7 @@ class ErrorOptions:
 
 @dataclass(frozen=True, slots=True)
 class LoaderOptions:
-    """Hold all options of a loader, by subject."""
+    """All options of a loader, by subject."""
 
     ordering: Ordering = field(default_factory=Ordering)
     caching: CacheOptions = field(default_factory=CacheOptions)
@@ -176,7 +176,7 @@ def keyword_defaults() -> dict[str, Any]:
 
 
 def options_of(keywords: Mapping[str, Any]) -> LoaderOptions:
-    """Make options of flat keywords, those of torch's DataLoader and old names included.
+    """Make options from flat keywords, including those of torch's DataLoader and old names.
 
     >>> options_of({"batch_size": 8, "memory": "1GiB"}).caching.memory
     '1GiB'
@@ -200,7 +200,7 @@ def options_of(keywords: Mapping[str, Any]) -> LoaderOptions:
 
 
 def native_options(options: LoaderOptions, cache: str) -> _native.PipelineOptions:
-    """Return what the native pipeline takes of the options; `cache` is the policy that was chosen."""
+    """Convert the options for the native pipeline; `cache` is the chosen policy."""
     reading, output = options.reading, options.output
     native = _native.PipelineOptions()
     native.caching = _native.Caching.SYSTEM if CACHES[cache].buffered else _native.Caching.NONE
@@ -221,7 +221,7 @@ def check_choice(name: str, value: object, choices: Mapping[str, object] | tuple
 
 
 def check_count(name: str, value: object, least: int) -> None:
-    """Refuse anything but a whole number from `least` on."""
+    """Refuse values that are not whole numbers of at least `least`."""
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
         raise ArgumentError(
             f"{name} is {value!r}", where=name, fix=f"give a whole number of at least {least}", code=100
@@ -229,7 +229,7 @@ def check_count(name: str, value: object, least: int) -> None:
 
 
 def take_foreign_keywords(keywords: Mapping[str, object]) -> None:
-    """Accept with a note, or refuse with a replacement, what torch's DataLoader takes and this loader does not."""
+    """Accept keywords of torch's DataLoader with a note, or refuse them with a replacement."""
     for name, value in keywords.items():
         if name in REPLACED and value is None:
             continue

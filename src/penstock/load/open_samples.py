@@ -1,4 +1,4 @@
-"""The samples that a loader is given: a path, or an index that is open already."""
+"""Samples that a loader is given: a path, or an opened index."""
 
 from __future__ import annotations
 

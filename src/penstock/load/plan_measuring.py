@@ -1,4 +1,4 @@
-"""Measure what a plan left open, before a loader starts: the window that a disk needs, formats of cached samples."""
+"""Measurements that a plan left open, before a loader starts: the window for a disk, the forms of cached samples."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from penstock.order.cache_formats import CacheRoom
 
 
 def measured(plan: LoaderPlan) -> LoaderPlan:
-    """Return the plan with everything measured; plans that need nothing are returned as they are.
+    """Return the plan with everything measured; a complete plan is returned unchanged.
 
     Reads some of the dataset's records, and decodes a few samples of each format.
     """
@@ -39,7 +39,7 @@ def _with_measured_formats(plan: LoaderPlan) -> LoaderPlan:
 
 
 def _draft(plan: LoaderPlan, wanted: str) -> tuple[LoaderPlan, bool]:
-    """Divide memory for the format that takes most to make; without the memory for that, samples stay pixels."""
+    """Divide memory for the form that takes most to make; without enough memory, samples stay pixels."""
     try:
         return divided(plan, CacheLayout.at_most(wanted, plan.samples)), True
     except ArgumentError:

@@ -1,4 +1,4 @@
-"""Write a loader's plan as a page of text."""
+"""Page of text that describes a loader's plan."""
 
 from __future__ import annotations
 

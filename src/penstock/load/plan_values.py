@@ -1,4 +1,4 @@
-"""Hold what a loader's plan decided: plain values, for everything that reads a plan."""
+"""Decisions of a loader's plan as plain values, for all code that reads a plan."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from penstock.order.caches import CacheOrder
 
 @dataclass(frozen=True, repr=False)
 class PlanValues(PlanBasis):
-    """Hold the decisions of a plan. `LoaderPlan` adds what can be asked of it."""
+    """Decisions of a plan. `LoaderPlan` adds methods."""
 
     reading: Mapping[str, Any] = field(default_factory=dict)
     """How the disk is read (`pattern`), and who decided that (`from`)."""
@@ -31,12 +31,12 @@ class PlanValues(PlanBasis):
 
     @property
     def num_batches(self) -> int:
-        """Return the number of batches of a whole epoch, the same on every rank."""
+        """Number of batches of a whole epoch, the same on every rank."""
         return self.rank_schedule.schedule(0).num_batches
 
     @property
     def header_ids(self) -> Ids:
-        """Return the samples whose image headers were read to make this plan; at most 64, often none."""
+        """Samples whose image headers were read to make this plan; at most 64, often none."""
         return self.samples.ids[:0] if self.headers is None else self.headers.ids
 
     def state(self, epoch: int, delivered: int, fidelity: int | None, cache_order: CacheOrder | None = None) -> State:

@@ -1,4 +1,4 @@
-"""An index prepared for a loader. A dataset's index knows formats, sizes and checksums; that of files knows places."""
+"""Index prepared for a loader. A dataset's index has formats, sizes and checksums; that of files has places."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Codec = tuple[str, tuple[int, ...]]
 
 
 def prepare(index: SampleIndex, fields: Sequence[str] | None = None) -> Samples:
-    """Prepare an index for the engine, with these fields (by default the image, all masks of it, and all columns)."""
+    """Prepare an index for the engine, with these fields (by default the image, all its masks, and all columns)."""
     chosen = _chosen_fields(index, fields)
     if isinstance(index, Dataset):
         return _of_dataset(index, chosen, fields)
@@ -80,7 +80,7 @@ def _of_dataset(dataset: Dataset, chosen: list[Field], fields: Sequence[str] | N
 
 
 def _planned_window(dataset: Dataset) -> Window | None:
-    """What the plan that the dataset was built by says of reading, if it says anything."""
+    """Return the window of the plan that the dataset was built from, or None."""
     plan = dataset.manifest.recipe.get("plan")
     members = plan.get("window") if isinstance(plan, dict) else None
     if not isinstance(members, dict):
@@ -136,7 +136,7 @@ def codec_of(format: str) -> Codec:
 
 
 def _decoded_bytes(found: StoredColumns) -> npt.NDArray[np.int64]:
-    """Of one field, as memory keeps pixels: each image on a grid of its own."""
+    """Return the bytes of one field as pixels in memory, with each image on its own grid."""
     pixel_bytes = found.channels.astype(np.int64) * np.where(found.bits > 8, 2, 1)
     return np.asarray(-(-found.width.astype(np.int64) * found.height * pixel_bytes // FIELD_GRID) * FIELD_GRID)
 
@@ -147,7 +147,7 @@ def _pixel_bytes(found: StoredColumns) -> npt.NDArray[np.int64]:
 
 
 def _working_bytes(found: StoredColumns) -> int:
-    """Of the largest image of each format, were it as wide as the widest."""
+    """Return the scratch of the largest image of each format, assuming that it is as wide as the widest."""
     pixels, most = _pixel_bytes(found), 0
     for number, format in enumerate(found.formats):
         chosen = np.flatnonzero(found.format == number)

@@ -1,4 +1,4 @@
-"""A loader in the wrong process: found out, and told what to write instead."""
+"""Detection of a loader in the wrong process, with an error that says what to write instead."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def refuse_worker() -> None:
 
 @contextmanager
 def explained() -> Iterator[None]:
-    """What the native core says of a fork, in the loader's words."""
+    """Convert the native error about a fork to the loader's words."""
     try:
         yield
     except PenstockError as error:

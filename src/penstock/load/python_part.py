@@ -1,4 +1,4 @@
-"""The part of a chain that is no native code, made ready: what it takes part in is known, and refused where wrong."""
+"""Python transforms of a chain, prepared: checks which fields they handle, and refuses wrong combinations."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def open_stage(plan: PlanValues, roles: dict[str, str], forms: Forms) -> PythonS
 
 
 def _refuse_unmoved_points(chain: Chain, roles: dict[str, str]) -> None:
-    """Native transforms move boxes, but not points."""
+    """Refuse points with native transforms, which move boxes but not points."""
     points = [name for name, role in roles.items() if role == "points"]
     moving = [transform for transform in chain.native if isinstance(transform, MOVING)]
     if points and moving:
@@ -71,7 +71,7 @@ def _refuse_unmoved_points(chain: Chain, roles: dict[str, str]) -> None:
 
 
 def roles_of(samples: Samples, delivered: Sequence[str] | None) -> dict[str, str]:
-    """What fields beside the image are, of those that are delivered: images, masks, boxes, points, lists of numbers."""
+    """Return the roles of delivered fields except the image: images, masks, boxes, points, lists of numbers."""
     roles: dict[str, str] = {}
     for name in samples.image_fields[1:]:
         roles[name] = "mask" if name in samples.masks else "image"
@@ -85,7 +85,7 @@ def roles_of(samples: Samples, delivered: Sequence[str] | None) -> dict[str, str
 
 
 def forms_of(functions: Sequence[Function]) -> Forms:
-    """Forms of a loader that gives arrays: tensors are for torchvision's objects alone."""
+    """Return the forms of a loader that delivers arrays; tensors are only for torchvision's objects."""
     if any(takes(function) is Takes.TENSORS or is_of_torchvision(function) for function in functions):
         # By name: this folder knows no torch, and there are no such objects without it.
         found: Forms = importlib.import_module(TENSORS).Tensors(own_arrays=True)

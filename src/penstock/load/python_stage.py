@@ -1,4 +1,4 @@
-"""The stage of a loader that runs functions in Python: ahead of the consumer in processes, or inside `next()`."""
+"""Stage of a loader that runs functions in Python: ahead of the consumer in processes, or inside `next()`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Counted = tuple[BatchDict, int]
 
 @dataclass
 class Counters:
-    """What the stage did so far."""
+    """Counters of the stage."""
 
     images: int = 0
     busy_seconds: float = 0.0
@@ -39,7 +39,7 @@ class Counters:
 
 @dataclass(frozen=True)
 class Place:
-    """Where the functions run."""
+    """Place where the functions run."""
 
     workers: Workers | None
     reason: str = ""
@@ -47,7 +47,7 @@ class Place:
 
 
 def choose_place(functions: SampleFunctions, each: Sequence[object], python_workers: int | None, threads: int) -> Place:
-    """Worker processes if they are asked for, or if the functions can go there and nobody said otherwise."""
+    """Choose worker processes if requested, or by default if the functions can be pickled."""
     if python_workers == 0:
         return Place(None)
     try:
@@ -64,7 +64,7 @@ def choose_place(functions: SampleFunctions, each: Sequence[object], python_work
 
 
 class PythonStage:
-    """Takes batches from the native part, and gives them as the functions leave them, in order."""
+    """Stage that applies functions to batches of the native part, in order."""
 
     def __init__(self, functions: SampleFunctions, place: Place, log: FailureLog) -> None:
         self.functions = functions
@@ -76,16 +76,16 @@ class PythonStage:
 
     @property
     def num_workers(self) -> int:
-        """Worker processes; 0 if functions run in this one."""
+        """Number of worker processes; 0 if functions run in this process."""
         return self.workers.count if self.workers is not None else 0
 
     @property
     def pids(self) -> list[int]:
-        """Of the worker processes that run."""
+        """Ids of the running worker processes."""
         return self.workers.pids if self.workers is not None else []
 
     def as_stats(self) -> dict[str, float]:
-        """Under the names of the guide."""
+        """Return the statistics under the names of the guide."""
         counters = self.counters
         return {
             "busy_seconds": counters.busy_seconds,
@@ -97,7 +97,7 @@ class PythonStage:
         }
 
     def run(self, batches: Iterator[Counted], drawing: Drawing, delivery: Delivery | None = None) -> Iterator[Counted]:
-        """The batches with their functions applied. Those ahead of the consumer are not counted as delivered."""
+        """Yield the batches with the functions applied. Batches ahead of the consumer do not count as delivered."""
         if self.workers is None:
             for batch, delivered in batches:
                 answer = self._run_here(batch, drawing)
@@ -144,7 +144,7 @@ class PythonStage:
             raise failure
 
     def _depth(self, under_way: deque[tuple[Task, BatchDict, int]]) -> int:
-        """Batches beside the one that is waited for: more of them where a batch is too small for all workers."""
+        """Return the number of batches ahead; more if a batch is too small for all workers."""
         size = max(1, len(under_way[0][1]["id"])) if under_way else 1
         return max(AHEAD, -(-2 * self.num_workers // size)) if under_way else AHEAD
 
@@ -161,7 +161,7 @@ class PythonStage:
         return answer
 
     def _run_here(self, batch: BatchDict, drawing: Drawing) -> Answer:
-        """In the caller's thread, whose random generators are put back afterwards."""
+        """Run the functions in the caller's thread, and restore its random generators."""
         began = perf_counter()
         answer = Answer()
         with kept_states():
@@ -176,7 +176,7 @@ class PythonStage:
         return answer
 
     def _finished(self, batch: BatchDict, answer: Answer, drawing: Drawing, delivery: Delivery | None) -> BatchDict:
-        """The batch with what the functions made of it; what failed is treated as the loader's policy says."""
+        """Return the batch with the results, with failures treated by the loader's policy."""
         rows = None
         if answer.failures:
             failed = [Failure(place, int(batch["id"][place]), error) for place, error in answer.failures.items()]
@@ -193,7 +193,7 @@ class PythonStage:
     def _replace(
         self, rows: dict[int, BatchDict], answer: Answer, failed: list[Failure], drawing: Drawing, delivery: Delivery
     ) -> None:
-        """Put other samples in the places of those that failed."""
+        """Replace failed samples by others."""
         wanted = {failure.position: failure.id for failure in failed}
         for attempt in range(MOST_SUBSTITUTIONS):
             places = sorted(wanted)
@@ -231,7 +231,7 @@ class PythonStage:
             LOG.warning("%s", self.said())
 
     def said(self) -> str:
-        """What is not native, what it costs, and where it runs."""
+        """Describe which functions are not native, their cost, and where they run."""
         counters = self.counters
         where = "inside next()" if self.workers is None else f"ahead, in {self.num_workers} worker processes"
         if self.num_workers == 1:
@@ -242,12 +242,12 @@ class PythonStage:
 
 
 def _row(batch: BatchDict, place: int, but: Sequence[str]) -> BatchDict:
-    """One sample of a batch, without the fields that functions make."""
+    """Return one sample of a batch, without the fields that functions make."""
     return {name: values[place] for name, values in batch.items() if name not in but}
 
 
 def _rejoined(batch: BatchDict, rows: list[BatchDict]) -> BatchDict:
-    """Samples as a batch again, each field as it was: an array, or a list."""
+    """Join samples to a batch again, with each field as it was: an array, or a list."""
     names = [name for name in batch if not rows or name in rows[0]]
     columns = {name: [row[name] for row in rows] for name in names}
     return {

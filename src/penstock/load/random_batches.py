@@ -1,4 +1,4 @@
-"""Load batches of random samples outside of any epoch, the same ones at every fidelity."""
+"""Batches of random samples outside any epoch, the same ones at every fidelity."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def chosen_samples(selection: Ids, count: int, seed: int, rank: int, world_size:
 def read_samples(
     pipeline: _native.Pipeline, samples: Samples, ids: Ids, batch_size: int, seed: int, fidelity: int | None
 ) -> Iterator[BatchDict]:
-    """Load these samples in batches, drawn as for epoch 0. Nothing of it is kept in memory."""
+    """Load these samples in batches with the random choices of epoch 0. Nothing is cached."""
     for begin in range(0, len(ids), batch_size):
         rows = ids[begin : begin + batch_size]
         batch = pipeline.submit(rows.astype(np.uint64), seed, 0, None, None, fidelity or 0)

@@ -1,4 +1,4 @@
-"""What a loader may use: memory, threads and a cache, as given or chosen by what the machine has free."""
+"""Resources of a loader: memory, threads and a cache, as given or chosen from what the machine has free."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LOG = logging.getLogger("penstock")
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """Of this rank: its part of what the node's ranks share."""
+    """Resources of this rank: its part of what the node's ranks share."""
 
     memory_bytes: int
     """0 means working memory only."""
@@ -31,8 +31,8 @@ class Resources:
 def choose_resources(options: LoaderOptions, dataset_bytes: int) -> Resources:
     """Choose what is not given: half of the free memory, all usable cores, the cache that fits.
 
-    A dataset that fits half of what is free is left to the page cache, which survives restarts and is shared by jobs,
-    but holds files only: samples that stay decoded need a cache of the loader's own.
+    A dataset that fits in half of the free memory is left to the page cache, which survives restarts and is shared by
+    jobs. But the page cache only holds files: decoded samples need the loader's own cache.
     """
     caching = options.caching
     free = machine_memory().available_bytes
@@ -48,13 +48,13 @@ def choose_resources(options: LoaderOptions, dataset_bytes: int) -> Resources:
 
 
 def log_choice(resources: Resources, options: LoaderOptions, dataset_bytes: int) -> None:
-    """Log what was chosen, if anything was left to choose."""
+    """Log the choices, if anything was left to choose."""
     if options.caching.memory is None or options.reading.threads == 0 or options.caching.cache is None:
         free = machine_memory().available_bytes
         LOG.info("Loader: %s, for %s of data with %s free", resources, bytes_text(dataset_bytes), bytes_text(free))
 
 
 def local_world_size() -> int:
-    """Ranks of this node, as torchrun and its like tell them."""
+    """Return the number of ranks on this node, from the environment of torchrun."""
     text = os.environ.get("LOCAL_WORLD_SIZE", "")
     return int(text) if text.isdigit() and int(text) > 0 else 1

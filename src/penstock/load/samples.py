@@ -1,4 +1,4 @@
-"""A sample index prepared for the native engine: its table of places, and the columns that go into batches."""
+"""Sample index prepared for the native engine: its table of places, and the columns for batches."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from penstock.order import Window
 
 @dataclass(frozen=True)
 class Samples:
-    """Samples by id, 0 to `num_samples` - 1."""
+    """Samples by id, from 0 to `num_samples` - 1."""
 
     place: str
     """The folder or dataset, for messages."""
@@ -74,7 +74,7 @@ class Samples:
     """Ids of the split and subset that a loader was asked for, ascending; None means all samples."""
 
     def __len__(self) -> int:
-        """The number of samples of the chosen split and subset; `num_samples` counts all of them."""
+        """Return the number of samples of the chosen split and subset; `num_samples` counts all of them."""
         return self.num_samples if self.selection is None else len(self.selection)
 
     @property
@@ -98,7 +98,7 @@ class Samples:
         )
 
     def _chosen_unloadable(self) -> Ids:
-        """Ids in `unloadable` that are chosen, ascending. Sorts only those: a selection may have a billion ids."""
+        """Return the chosen ids in `unloadable`, ascending. Sorts only those, because a selection may be very large."""
         unloadable = np.sort(np.fromiter(self.unloadable, np.int64, len(self.unloadable)))
         if self.selection is None or len(unloadable) == 0:
             return unloadable
@@ -108,18 +108,18 @@ class Samples:
 
     @property
     def largest_read_bytes(self) -> int:
-        """Of one sample, or one block."""
+        """Bytes of the largest sample or block."""
         # Of files that are put together, one is read beside the others.
         own = int(self.sizes.max()) * (2 if self.reads_apart else 1)
         return own if self.blocks is None else max(own, self.blocks.largest_read_bytes(None))
 
     def sizes_at(self, fidelity: int | None) -> npt.NDArray[np.int64]:
-        """As `sizes`, with so many scans of what is stored in blocks; None is all of them."""
+        """Return the sizes with this many scans of samples in blocks; None means all."""
         return self.sizes if self.blocks is None else self.blocks.sizes_at(fidelity)
 
     @property
     def places(self) -> Ids | None:
-        """The rank of every sample on disk; None if that is its id."""
+        """Rank of every sample on disk; None if that is its id."""
         if self.records is None:
             return None
         shards, offsets = self.records

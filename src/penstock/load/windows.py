@@ -1,4 +1,4 @@
-"""Windows of a loader: what `window` means for a dataset, the memory it takes, and how well it shuffles."""
+"""Windows of a loader: the meaning of `window` for a dataset, its memory, and how well it shuffles."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ AUTO = "auto"
 
 @dataclass(frozen=True)
 class FoundWindow:
-    """Hold a window and what `stats()["reading"]` says of it."""
+    """Window, and what `stats()["reading"]` says about it."""
 
     window: Window | None
     reading: Mapping[str, Any]
@@ -55,7 +55,7 @@ def measure_window(samples: Samples) -> FoundWindow | None:
 
 
 def reading_of(window: Window | None, reason: str) -> dict[str, Any]:
-    """Return how the disk is read, and who decided that."""
+    """Return how the disk is read, and the origin of that choice."""
     return {"pattern": "random" if window is None else "runs", "from": reason}
 
 
@@ -70,7 +70,7 @@ def _given(window: Window | int | str, samples: Samples) -> Window:
 
 
 def open_bytes(rank_schedule: RankSchedule, sizes: npt.NDArray[np.int64], depth: int) -> int:
-    """The most that waits in memory for its batches, with `depth` of them under way."""
+    """Return the largest number of bytes that wait in memory for their batches, with `depth` in flight."""
     if not rank_schedule.order.reads_runs:
         return 0
     cache = open_cache("none", rank_schedule, sizes, 0)
@@ -78,7 +78,7 @@ def open_bytes(rank_schedule: RankSchedule, sizes: npt.NDArray[np.int64], depth:
 
 
 def _most_open(cache_plan: EpochCachePlan, sizes: npt.NDArray[np.int64], depth: int) -> int:
-    """Reads of the batches under way may have come, and none of their samples be used."""
+    """Return the peak, assuming that reads of the batches in flight have arrived and no sample is used yet."""
     assert cache_plan.open_bytes is not None
     ids, starts = cache_plan.reads
     read = np.concatenate([[0], np.cumsum(sizes[ids])])[starts]
@@ -87,7 +87,7 @@ def _most_open(cache_plan: EpochCachePlan, sizes: npt.NDArray[np.int64], depth: 
 
 
 def window_stats(order: Order, batch_size: int) -> dict[str, Any] | None:
-    """The window and how random it is, next to a full permutation: 1 is as random, more is less."""
+    """Return the window, and how random it is compared with a full permutation: 1 is as random, more is less."""
     if order.window is None:
         return None
     epochs = (order.epoch(number).take(range(order.num_samples)) for number in (0, 1))

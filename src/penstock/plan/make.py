@@ -1,4 +1,4 @@
-"""From a profile and goals to a plan: solves, compares with what there is, and says why."""
+"""Planning from a profile and goals: solves, compares with the alternatives, and explains."""
 
 from __future__ import annotations
 
@@ -74,9 +74,10 @@ def make_plan(profile: Profile, goals: Goals, *, method: str = "lp", seed: int =
 
 
 def predict(rule: CostRule, profile: Profile, goals: Goals, *, window: Window | None) -> Rates:
-    """What a plan that was made earlier, or elsewhere, gives on a machine as its profile says it is now.
+    """Predict the rates of a plan that was made earlier, or elsewhere, on a machine with this profile.
 
-    `window` is the plan's, or that of the dataset built by it: what it spares a disk that seeks is counted.
+    `window` is that of the plan, or of the dataset built from it. Its effect on a disk with slow random reads is
+    included.
     """
     problem = make_problem(profile, goals)
     if window is not None:
@@ -103,7 +104,7 @@ def _rule(profile: Profile, problem: Problem, prices: CostWeights, shares: Float
 
 
 def _simplest(rule: CostRule, profile: Profile, problem: Problem) -> CostRule:
-    """The fewest formats whose rate is within WORTH_A_MIX of the best: the source as it is, one for all, or a mix."""
+    """Choose the fewest formats whose rate is within WORTH_A_MIX of the best: unchanged, one for all, or a mix."""
     reached = rates_of(problem, _expected(rule, profile, problem)).end_to_end
     singles = [
         (rates_of(problem, cells).end_to_end, column)
@@ -129,7 +130,7 @@ def _simplest(rule: CostRule, profile: Profile, problem: Problem) -> CostRule:
 
 
 def _restricted(rule: CostRule, profile: Profile, problem: Problem, columns: Sequence[int]) -> CostRule | None:
-    """The best rule of these formats alone; None if they do not fit the storage."""
+    """Return the best rule with only these formats; None if they do not fit the storage."""
     try:
         solution = solve(problem, columns)
     except ArgumentError:
@@ -144,7 +145,7 @@ def _restricted(rule: CostRule, profile: Profile, problem: Problem, columns: Seq
 
 
 def _expected(rule: CostRule, profile: Profile, problem: Problem) -> Floats:
-    """What the rule does to images like the sampled ones: the mean over many draws."""
+    """Compute the mean effect of the rule on images like the sampled ones, over many draws."""
     pixels, source_bytes = _features(profile)
     repeats = max(1, 4096 // len(pixels))
     chosen = rule.choose(
@@ -164,7 +165,7 @@ def _features(profile: Profile) -> tuple[Floats, Floats]:
 
 
 def _rows(profile: Profile, problem: Problem, assignment: Floats, seconds_per_file: float) -> Rows:
-    """`seconds_per_file`: what reading a file costs the disk beside its bytes; files know no runs."""
+    """Make the rows. `seconds_per_file` is the time per file beyond its bytes; a window does not apply to files."""
     source = single_format(problem, problem.source)
     singles = [single_format(problem, column) for column in range(len(problem.formats))]
     affordable = [cells for cells in singles if _total_bytes(problem, cells) <= problem.storage_bytes] or [source]
@@ -221,7 +222,7 @@ def _what_if(profile: Profile, goals: Goals, problem: Problem, present: float) -
 
 
 def _smallest_cache(problem: Problem, assignment: Floats, rates: Rates) -> int:
-    """Return the memory at which loading keeps up with the next slowest stage; 0 if it does without more."""
+    """Return the memory at which loading keeps up with the next slowest stage; 0 if no more is needed."""
     wanted = min(rates.decode, rates.compute)
     if not math.isfinite(wanted) or rates.load >= wanted:
         return 0
@@ -232,7 +233,7 @@ def _smallest_cache(problem: Problem, assignment: Floats, rates: Rates) -> int:
 
 
 def _pair(problem: Problem) -> tuple[int, int] | None:
-    """Liquid's pair: the source's format, and raw pixels."""
+    """Return Liquid's pair: the source's format, and raw pixels."""
     if "raw" not in problem.formats or problem.formats[problem.source] == "raw":
         return None
     return problem.source, problem.formats.index("raw")

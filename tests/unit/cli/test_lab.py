@@ -106,7 +106,7 @@ def test_wrong_words_are_refused_and_leave_nothing(
 
 
 def test_what_is_no_run_is_refused(cli: Call, photos: Path, tmp_path: Path) -> None:
-    assert "this is no folder of a run" in cli("lab", "report", tmp_path).stderr
+    assert "this is not a folder of a run" in cli("lab", "report", tmp_path).stderr
     out = tmp_path / "run"
     cli("lab", "run", "codecs", "--data", photos, "--out", out, *TINY)
     lines = out / "lines.jsonl"

@@ -84,7 +84,7 @@ def test_weights_come_from_a_file(name: str, double: str, files: Path) -> None:
     ("format", "weights", "said"),
     [
         (FORMAT, "other.pth", r"other\.pth has weights of another network \(1 of this one's are missing\)"),
-        (FORMAT, "broken.pth", r"broken\.pth is no file of weights"),
+        (FORMAT, "broken.pth", r"broken\.pth is not a file of weights"),
         (FORMAT, "missing.pth", r"its weights \(.*missing\.pth\) are not to be had: .*No such file"),
         ("compressai:nothing:q=1", "plain.pth", "CompressAI has no nothing; it has bmshj2018-factorized"),
         ("compressai:bmshj2018-factorized:q=9", "plain.pth", "Invalid quality"),
@@ -106,7 +106,7 @@ def test_grey_images_alone_are_left_out(double: str) -> None:
     "format", ["compressai:", "compressai:mbt2018", "compressai:mbt2018:q=x", "compressai:a:q=1:z"]
 )
 def test_what_names_no_network_is_refused(format: str) -> None:
-    with pytest.raises(ArgumentError, match="this is no learned codec"):
+    with pytest.raises(ArgumentError, match="this is not a learned codec"):
         parse_learned(format)
 
 

@@ -153,8 +153,8 @@ def test_every_recipe_says_what_it_asks_and_repeats(name: str) -> None:
         ("codecs", "formats=", "formats is ''"),
         ("codecs", "images=-3", "images is '-3'"),
         ("codecs", "formats=png,gif", "there is no codec 'gif'"),
-        ("codecs", "formats=png,avif:q=x", "'q=x' is no quality of avif"),
-        ("codecs", "formats=png,compressai:x", "this is no learned codec"),
+        ("codecs", "formats=png,avif:q=x", "'q=x' is not a quality of avif"),
+        ("codecs", "formats=png,compressai:x", "this is not a learned codec"),
     ],
 )
 def test_what_cannot_be_is_refused_before_anything_is_measured(

@@ -1,4 +1,4 @@
-"""Penstock's own loader, on a dataset or on the folder as it is."""
+"""Penstock's own loader, on a dataset or on a plain folder."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HELD_OUT = 5
 
 
 class OurLoader:
-    """Batches of `penstock.Loader`."""
+    """Adapter for `penstock.Loader`."""
 
     def __init__(self, spec: LoaderSpec) -> None:
         samples = open_samples(spec.path)
@@ -33,28 +33,28 @@ class OurLoader:
         self._loader = _open(spec, plan)
 
     def epoch(self) -> Iterator[tuple[Any, Any, int]]:
-        """The next epoch."""
+        """Yield the batches of the next epoch."""
         for batch in self._loader:
             yield batch["image"], batch[self._target] if self._target else None, len(batch["id"])
 
     @property
     def loader(self) -> Loader:
-        """The loader itself, for a tuner."""
+        """Loader itself, for a tuner."""
         return self._loader
 
     def facts(self) -> dict[str, float]:
-        """Of `Loader.stats()`."""
+        """Return numbers from `Loader.stats()`."""
         stats = self._loader.stats()
         names = ("bytes_read", "hit_ratio", "working_bytes", "cache_limit_bytes", "peak_memory_bytes", "num_reads")
         return {name: float(stats[name]) for name in names}
 
     def close(self) -> None:
-        """Stop its threads."""
+        """Stop the loader's threads."""
         self._loader.close()
 
 
 def open_loader(spec: LoaderSpec) -> OurLoader:
-    """As the contract says."""
+    """Open the loader for a specification."""
     return OurLoader(spec)
 
 
@@ -85,7 +85,7 @@ def _open(spec: LoaderSpec, plan: LoaderPlan) -> Loader:
 
 
 def transforms_of(spec: LoaderSpec) -> list[Transform] | None:
-    """The crop of a spec; flips come with the crops of training."""
+    """Return the transforms of a specification; crops of training also flip."""
     if spec.size == 0:
         return None
     kinds: dict[str, list[Transform]] = {
@@ -99,9 +99,9 @@ def transforms_of(spec: LoaderSpec) -> list[Transform] | None:
 
 
 def part_of(samples: Samples, part: str, share: float = 1.0) -> Ids | None:
-    """Ids of training or validation: the splits that the data has, else every fifth sample is held out.
+    """Return the ids of training or validation: the data's splits, else every fifth sample is held out.
 
-    With a share, the first so many of each class, as the keys sort.
+    With a share, only the first samples of each class are used, in the order of keys.
     """
     if not part:
         return None
