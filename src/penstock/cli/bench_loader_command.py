@@ -1,4 +1,4 @@
-"""`penstock bench loader`: how fast a dataset or folder loads, and what it waits for."""
+"""`penstock bench loader`: the speed of a dataset or folder, and its bottleneck."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from penstock.limits import parse_limits
 from penstock.transforms.named import NAMED
 from penstock.units import bytes_text, count_text
 
-Place = Annotated[Path, typer.Argument(metavar="DATASET|FOLDER", help="What `penstock build` wrote, or plain images.")]
+Place = Annotated[Path, typer.Argument(metavar="DATASET|FOLDER", help="A dataset, or a folder of images.")]
 TransformOption = Annotated[
-    str, typer.Option("--transform", metavar="NAME", help=f"What becomes of each image: {', '.join(NAMED)}.")
+    str, typer.Option("--transform", metavar="NAME", help=f"Transform of each image: {', '.join(NAMED)}.")
 ]
-BatchSizeOption = Annotated[int, typer.Option("--batch-size", min=1, metavar="N", help="Samples of a batch.")]
+BatchSizeOption = Annotated[int, typer.Option("--batch-size", min=1, metavar="N", help="Samples per batch.")]
 ThreadsOption = Annotated[
-    int, typer.Option("--threads", min=0, metavar="N", help="Threads that decode; 0: all usable cores.")
+    int, typer.Option("--threads", min=0, metavar="N", help="Number of decoding threads. 0: all usable cores.")
 ]
 MemoryOption = Annotated[
-    str | None, typer.Option("--memory", metavar="BYTES", help="What the loader may take, such as 2GiB.")
+    str | None, typer.Option("--memory", metavar="BYTES", help="Memory limit of the loader, such as 2GiB.")
 ]
 CacheOption = Annotated[
     str | None,
     typer.Option(
         "--cache",
         metavar="NAME",
-        help="rolling, pinned, liquid: own memory; system: the page cache; none: past it.",
+        help="Cache policy: rolling, pinned or liquid (the loader's memory), system (page cache), none.",
     ),
 ]
 CacheFormatOption = Annotated[
@@ -53,18 +53,26 @@ WindowOption = Annotated[
     typer.Option(
         "--window",
         metavar="BYTES",
-        help="Read neighbouring records together, such as 4MiB; auto: measures; none; by default as the dataset says.",
+        help="Bytes of neighbouring records to read together (4MiB), auto or none. Default: the dataset's window.",
     ),
 ]
-DecodeOption = Annotated[str, typer.Option("--decode", metavar="NAME", help="exact or approximate.")]
-EpochsOption = Annotated[int, typer.Option("--epochs", min=1, metavar="N", help="How often everything is loaded.")]
+DecodeOption = Annotated[str, typer.Option("--decode", metavar="NAME", help="Decoding: exact or approximate.")]
+EpochsOption = Annotated[int, typer.Option("--epochs", min=1, metavar="N", help="Number of epochs.")]
 
-SecondsOption = Annotated[float | None, typer.Option("--max-seconds", min=0, help="Of an epoch; the rest is left.")]
+SecondsOption = Annotated[
+    float | None, typer.Option("--max-seconds", min=0, help="Time limit of an epoch; the rest of it is skipped.")
+]
 ErrorOption = Annotated[
-    str, typer.Option("--on-error", metavar="NAME", help="Samples that fail to load: raise, skip or replace.")
+    str,
+    typer.Option(
+        "--on-error", metavar="NAME", help="What to do with samples that fail to load: raise, skip or replace."
+    ),
 ]
 EmulateOption = Annotated[
-    str, typer.Option("--emulate", metavar="LIMITS", help="As if on disk=200MB/s,memory=1GiB,cores=2.")
+    str,
+    typer.Option(
+        "--emulate", metavar="LIMITS", help="Limits of the machine to emulate: disk=200MB/s,memory=1GiB,cores=2."
+    ),
 ]
 
 
@@ -106,10 +114,10 @@ def loader(
     emulate: EmulateOption = "",
     json: JsonOption = False,
 ) -> None:
-    """Load epochs of a dataset or folder and drop the batches: images a second, and who waits for whom.
+    """Load epochs of a dataset or folder and drop the batches; print images/s and the bottleneck.
 
-    The first epoch warms up caches. Seconds of a stage are those of all its threads together; the consumer is this
-    command, which does nothing with a batch, so it waits as much as there is to wait.
+    The first epoch warms up caches. The seconds of a stage are summed over its threads. The consumer is this command,
+    which does nothing with a batch, so its time is waiting time.
     """
     out = Output(json=json)
     options = LoaderBenchOptions(**asdict(wanted))
@@ -174,7 +182,7 @@ def _summary(found: LoaderBench) -> str:
 
 
 def _cached_text(cached: dict[str, Any]) -> str:
-    """What each format stays in memory as, if anything was asked for."""
+    """Describe the cache format of each format, if one was requested."""
     if cached["wanted"] == "encoded":
         return ""
     kept = ", ".join(f"{name} as {form}" for name, form in cached["formats"].items()) or "nothing"
@@ -182,7 +190,7 @@ def _cached_text(cached: dict[str, Any]) -> str:
 
 
 def _window_text(window: dict[str, Any] | None) -> str:
-    """How random a window is, next to a full permutation."""
+    """Describe how random a window is, compared with a full permutation."""
     if window is None:
         return ""
     ratios = ", ".join(f"{name} {value:.2f}" for name, value in window["quality"].items())
