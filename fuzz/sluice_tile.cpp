@@ -10,6 +10,7 @@
 
 #include "base/cpu.h"
 #include "codecs/sluice.h"
+#include "codecs/sluice_transcode.h"
 #include "harness.h"
 
 namespace {
@@ -78,6 +79,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     for (const SimdPath path : simd_paths()) {
         force_simd_path(path);
         for (const std::uint8_t filler : kFillers) {
+            sluice::force_gather(filler == 0 ? 0 : 1);
             const auto found = decode(segment, groups, filler);
             if (found.has_value() != expected.has_value()) fail("one SIMD path refuses what another accepts");
             if (found != expected) fail("a path, or what lies behind the segment, changes coefficients");

@@ -92,6 +92,8 @@ void register_sluice(nb::module_& module) {
     module.def("register_sluice_tables", &register_tables, nb::arg("tables"),
                nb::sig("def register_sluice_tables(tables: penstock.types.Buffer) -> int"));
     module.def("default_sluice_tables", &default_tables);
+    module.def("force_sluice_gather", &sluice::force_gather, nb::arg("gather"),
+               "Makes decoders gather (1) or load one by one (0); -1: as suits this processor.");
 }
 
 }  // namespace penstock::bindings

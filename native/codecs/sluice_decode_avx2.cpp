@@ -719,6 +719,11 @@ TileFault decode_tile_avx2(const TileJob& job) noexcept {
     return decoder.run();
 }
 
+TileFault decode_tile_avx2_gather(const TileJob& job) noexcept {
+    Decoder<true> decoder(job);
+    return decoder.run();
+}
+
 }  // namespace penstock::sluice
 
 #endif

@@ -546,6 +546,11 @@ TileFault decode_tile_avx512(const TileJob& job) noexcept {
     return decoder.run();
 }
 
+TileFault decode_tile_avx512_gather(const TileJob& job) noexcept {
+    Decoder<true> decoder(job);
+    return decoder.run();
+}
+
 }  // namespace penstock::sluice
 
 #endif

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "codecs/sluice.h"
+#include "codecs/sluice_lanes.h"
 
 namespace penstock::sluice {
 
@@ -36,18 +37,6 @@ class RawBits {
     std::size_t position_ = 0;
     std::size_t end_;
 };
-
-std::uint64_t nonzero_lanes(const std::uint8_t* bytes) noexcept {
-    constexpr std::uint64_t low_bits = 0x7F7F7F7F7F7F7F7FULL;
-    std::uint64_t lanes = 0;
-    for (unsigned i = 0; i < 8; ++i) {
-        std::uint64_t eight = 0;
-        std::memcpy(&eight, bytes + 8 * i, sizeof eight);
-        const std::uint64_t flags = (((eight & low_bits) + low_bits) | eight) >> 7 & 0x0101010101010101ULL;
-        lanes |= (flags * 0x0102040810204080ULL >> 56) << 8 * i;
-    }
-    return lanes;
-}
 
 /// A (position, group) whose signs are in the final states.
 struct Deferred {
@@ -85,24 +74,29 @@ class PlainDecoder {
 
     TileFault decode_symbols() noexcept {
         const std::uint32_t* const entries = tables_.entries.data();
+        std::array<std::uint32_t, kNumStates> states = states_;  // not through `this`: stores of bytes alias it
+        const std::uint8_t* words = words_;
         std::size_t i = 0;
         while (i < num_symbols_) {
             const std::size_t count = std::min(num_symbols_ - i, kNumStates);
             for (std::size_t j = 0; j < count; ++j) {
-                const std::uint32_t x = states_[j];
+                const std::uint32_t x = states[j];
                 const std::uint32_t entry =
                     entries[std::uint32_t{contexts_[i + j]} << kSlotBits | (x & (kNumSlots - 1))];
                 const std::uint32_t next = (entry >> 20) * (x >> kSlotBits) + (entry >> 8 & 0xFFF);
                 std::uint16_t word = 0;
-                std::memcpy(&word, words_, sizeof word);
-                const bool low = next < kLowestState;
-                states_[j] = low ? next << 16 | word : next;
-                words_ += low ? 2 : 0;
+                std::memcpy(&word, words, sizeof word);
+                // Without a branch, which would be mispredicted at every other symbol.
+                const std::uint32_t low = next < kLowestState ? 1 : 0;
+                states[j] = next << 16 * low | (word & (0U - low));
+                words += 2 * low;
                 symbols_[i + j] = static_cast<std::uint8_t>(entry);
             }
-            if (words_ > job_.parts.words_end) return TileFault::words;
+            if (words > job_.parts.words_end) return TileFault::words;
             i += count;
         }
+        states_ = states;
+        words_ = words;
         return TileFault::none;
     }
 
@@ -124,7 +118,8 @@ class PlainDecoder {
             out.wide_positions = 1;
             for (std::size_t lane = 0; lane < kLanes; ++lane) out.wide[0][lane] = scratch.magnitudes[0][lane];
             apply_signs(out.wide[0], nonzero_lanes(scratch.magnitudes[0]), raw_);
-            read_extra_bits(scratch.magnitudes[0], out.wide[0]);
+            if (largest_of(scratch.magnitudes[0]) > kLastDirectToken)
+                read_extra_bits(scratch.magnitudes[0], out.wide[0]);
             undo_prediction(out.wide[0]);
             if (raw_.overrun()) return TileFault::raw;
         }
@@ -192,7 +187,6 @@ class PlainDecoder {
     // False if no lane takes part any more.
     bool list_contexts(unsigned k) noexcept {
         num_symbols_ = 0;
-        const Neighbours& near = kNeighbours[k];
         for (std::size_t g = 0; g < job_.num_groups; ++g) {
             GroupScratch& scratch = job_.scratch[g];
             std::uint64_t lanes = scratch.alive;
@@ -200,29 +194,20 @@ class PlainDecoder {
                 job_.out[g].num_positions = std::min(job_.out[g].num_positions, static_cast<int>(k));
                 continue;
             }
-            const std::uint8_t* const a = scratch.magnitudes[near.a];
-            const std::uint8_t* const b = scratch.magnitudes[near.b];
-            const std::uint8_t* const c = scratch.magnitudes[near.c];
-            const std::uint8_t* const d = scratch.magnitudes[near.d];
-            const std::uint8_t* const e = scratch.magnitudes[near.e];
             std::uint8_t sums[kLanes];
-            for (std::size_t lane = 0; lane < kLanes; ++lane) {
-                const auto sum = static_cast<std::uint8_t>(2 * (a[lane] + b[lane]) + c[lane] + d[lane] + e[lane]);
-                sums[lane] = std::min<std::uint8_t>(sum, 63);
-            }
+            sum_neighbours(scratch.magnitudes, kNeighbours[k], sums);
+            std::uint8_t classes[kLanes] = {};
+            add_classes(scratch.remaining, kCountLimits, 8, classes);
+            add_classes(sums, kMagnitudeLimits, 1, classes);
             const std::uint8_t* const map = tables_.positions[class_of(g)][k];
-            const std::uint8_t* const remaining = scratch.remaining;
             std::uint8_t* const contexts = contexts_ + num_symbols_;
+            num_symbols_ += static_cast<std::size_t>(std::popcount(lanes));
             if (lanes == ~std::uint64_t{0}) {
-                for (std::size_t lane = 0; lane < kLanes; ++lane) {
-                    contexts[lane] = map[8 * kCountClass[remaining[lane] & 63] + kMagnitudeClass[sums[lane]]];
-                }
-                num_symbols_ += kLanes;
+                for (std::size_t lane = 0; lane < kLanes; ++lane) contexts[lane] = map[classes[lane]];
                 continue;
             }
-            for (; lanes != 0; lanes &= lanes - 1) {
-                const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
-                list(map[8 * kCountClass[remaining[lane] & 63] + kMagnitudeClass[sums[lane]]]);
+            for (std::size_t i = 0; lanes != 0; lanes &= lanes - 1, ++i) {
+                contexts[i] = map[classes[std::countr_zero(lanes)]];
             }
         }
         return num_symbols_ != 0;
@@ -237,12 +222,8 @@ class PlainDecoder {
             CoefficientGroup& out = job_.out[g];
             std::uint8_t* const tokens = scratch.magnitudes[k];
             hand_out(scratch.alive, symbol, tokens);
-            std::uint8_t largest = 0;
-            for (std::size_t lane = 0; lane < kLanes; ++lane) {
-                largest = std::max(largest, tokens[lane]);
-                scratch.remaining[lane] =
-                    static_cast<std::uint8_t>(scratch.remaining[lane] - (tokens[lane] != 0 ? 1 : 0));
-            }
+            const std::uint8_t largest = largest_of(tokens);
+            count_down(tokens, scratch.remaining);
             scratch.alive = nonzero_lanes(scratch.remaining);
             const std::uint64_t nonzero = nonzero_lanes(tokens);
             const bool deferred = defer(k, g, nonzero);
@@ -269,19 +250,18 @@ class PlainDecoder {
             CoefficientGroup& out = job_.out[g];
             std::uint8_t* const first = scratch.magnitudes[k];
             std::uint8_t* const second = scratch.magnitudes[k + 1];
-            hand_out(scratch.alive, symbol, first);
-            for (std::size_t lane = 0; lane < kLanes; ++lane) {
-                second[lane] = first[lane] & 7;
-                first[lane] = first[lane] >> 3;
-                const int taken = (first[lane] != 0 ? 1 : 0) + (second[lane] != 0 ? 1 : 0);
-                scratch.remaining[lane] = static_cast<std::uint8_t>(scratch.remaining[lane] - taken);
-            }
+            std::uint8_t pairs[kLanes];
+            hand_out(scratch.alive, symbol, pairs);
+            split_pairs(pairs, first, second);
+            count_down(first, scratch.remaining);
+            count_down(second, scratch.remaining);
             scratch.alive = nonzero_lanes(scratch.remaining);
             for (unsigned i = 0; i < 2; ++i) {
                 std::memcpy(out.narrow[k + i], scratch.magnitudes[k + i], kLanes);
                 apply_signs(out.narrow[k + i], nonzero_lanes(scratch.magnitudes[k + i]), raw_);
             }
             for (unsigned i = 0; i < 2; ++i) {
+                if (largest_of(scratch.magnitudes[k + i]) < kEscape) continue;
                 if (!read_escapes(scratch.magnitudes[k + i], k + i, out)) return TileFault::escape;
             }
             if (raw_.overrun()) return TileFault::raw;

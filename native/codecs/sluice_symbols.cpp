@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "codecs/sluice.h"
+#include "codecs/sluice_lanes.h"
 
 namespace penstock::sluice {
 
@@ -68,46 +69,6 @@ constexpr std::array<std::uint8_t, kMaxMagnitude + 1> kTokenOf = [] {
     }
     return tokens;
 }();
-
-/// Bit i: byte i is not zero.
-std::uint64_t nonzero_lanes(const std::uint8_t* bytes) noexcept {
-    constexpr std::uint64_t low_bits = 0x7F7F7F7F7F7F7F7FULL;
-    std::uint64_t lanes = 0;
-    for (unsigned i = 0; i < 8; ++i) {
-        std::uint64_t eight = 0;
-        std::memcpy(&eight, bytes + 8 * i, sizeof eight);
-        const std::uint64_t flags = (((eight & low_bits) + low_bits) | eight) >> 7 & 0x0101010101010101ULL;
-        lanes |= (flags * 0x0102040810204080ULL >> 56) << 8 * i;
-    }
-    return lanes;
-}
-
-/// Adds to each class the number of limits below the value, times `weight`, by loops that become vectors.
-void add_classes(const std::uint8_t* __restrict values, const std::array<std::uint8_t, 7>& limits, std::uint8_t weight,
-                 std::uint8_t* __restrict classes) noexcept {
-    for (const std::uint8_t limit : limits) {
-        for (std::size_t lane = 0; lane < kLanes; ++lane) {
-            classes[lane] = static_cast<std::uint8_t>(classes[lane] + (values[lane] > limit ? weight : 0));
-        }
-    }
-}
-
-/// Takes one from each lane whose byte is not zero.
-void count_down(const std::uint8_t* __restrict bytes, std::uint8_t* __restrict remaining) noexcept {
-    for (std::size_t lane = 0; lane < kLanes; ++lane) {
-        remaining[lane] = static_cast<std::uint8_t>(remaining[lane] - (bytes[lane] != 0 ? 1 : 0));
-    }
-}
-
-/// Sums of magnitudes, at most 63.
-void sum_neighbours(const std::uint8_t (*__restrict rows)[kLanes], const Neighbours& near,
-                    std::uint8_t* __restrict sums) noexcept {
-    for (std::size_t lane = 0; lane < kLanes; ++lane) {
-        const auto twice = static_cast<std::uint8_t>(rows[near.a][lane] + rows[near.b][lane]);
-        const auto once = static_cast<std::uint8_t>(rows[near.c][lane] + rows[near.d][lane] + rows[near.e][lane]);
-        sums[lane] = std::min<std::uint8_t>(static_cast<std::uint8_t>(twice + twice + once), 63);
-    }
-}
 
 unsigned extra_bits(std::uint8_t token) noexcept { return token > kLastDirectToken ? token - kTokenBitsOffset : 0; }
 

@@ -30,6 +30,10 @@ struct TranscodeOptions {
 /// left out; throws `unsupported` if none is left.
 [[nodiscard]] ByteBuffer train_tables(std::span<const ByteView> jpegs, unsigned first_pair);
 
+/// Makes tile decoders gather or not from now on, in the whole process; -1: as suits this processor. For tests and
+/// benchmarks.
+void force_gather(int gather) noexcept;
+
 /// Default of `first_pair`.
 inline constexpr unsigned kDefaultFirstPair = 22;
 
