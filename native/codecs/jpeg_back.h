@@ -1,9 +1,9 @@
 // The back half of a JPEG decoder: from quantised coefficients to pixels. Inverse DCT, upsampling and colour give
 // exactly what libjpeg-turbo gives with its defaults (JDCT_ISLOW, fancy upsampling), at scales 1, 1/2, 1/4 and 1/8.
 //
-// Exactly means: the pixels of its vector code on x86-64, for any coefficients, crafted ones included. Its code for other
-// processors gives the same for images made from 8-bit pixels; they may differ where sums exceed 16 bits.
-// Nothing here allocates, throws or keeps state.
+// Exactly means: the pixels of its vector code on x86-64, for any coefficients, crafted ones included. Its code for
+// other processors gives the same for images made from 8-bit pixels; they may differ where sums exceed 16 bits. Nothing
+// here allocates, throws or keeps state.
 #pragma once
 
 #include <array>
