@@ -1,4 +1,4 @@
-"""Penstock for JAX: the folder that imports jax, when a loader is made."""
+"""Penstock for JAX; imports jax when a loader is made."""
 
 from penstock.jax.loader import Loader
 

@@ -1,4 +1,4 @@
-"""`penstock.jax.Loader`: batches as arrays of JAX, one batch ahead."""
+"""`penstock.jax.Loader`: delivers batches as JAX arrays, one batch ahead."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class ArraySink(BatchSink):
         return {name: value if name in ON_HOST else _each(value, self._put) for name, value in batch.items()}
 
     def ahead(self, batches: Iterator[Delivered]) -> Iterator[Delivered]:
-        """Copies are asynchronous: the next one is under way while the consumer works on this batch."""
+        """Start the asynchronous copy of the next batch while the consumer works on this one."""
         waiting = next(batches, None)
         while waiting is not None:
             coming = next(batches, None)

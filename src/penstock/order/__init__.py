@@ -1,4 +1,4 @@
-"""Which sample comes when, for which rank: pure functions of seed, epoch and dataset. No clock, no file, no thread."""
+"""Order of samples per rank: pure functions of seed, epoch and dataset, without a clock, a file or a thread."""
 
 from penstock.lane_counts import MOST_LANES, choose_lanes
 from penstock.order.epochs import EpochOrder, Order

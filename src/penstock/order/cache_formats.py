@@ -1,7 +1,7 @@
-"""What samples should be while they stay in memory: encoded, pixels, or pixels encoded anew. Pure arithmetic.
+"""Choice of the form of cached samples: encoded, pixels, or pixels encoded again. Pure arithmetic.
 
-What takes more memory is found there less often and read more often; what takes less time to decode is worth that, or
-not. `load` measures the costs, here they are weighed.
+A form that takes more memory gives fewer hits and more reads; a form that decodes faster may be worth that. `load`
+measures the costs, and this module weighs them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ ROUNDS = 4
 
 @dataclass(frozen=True, slots=True)
 class FormatCost:
-    """What a sample costs on average, kept in some form."""
+    """Mean cost of a sample in one form."""
 
     bytes: float
     """In memory."""
@@ -30,7 +30,7 @@ class FormatCost:
 
 @dataclass(frozen=True, slots=True)
 class FormatSamples:
-    """The samples of one format."""
+    """Samples of one format."""
 
     num_samples: float
     read_seconds: float
@@ -41,7 +41,7 @@ class FormatSamples:
 
 @dataclass(frozen=True, slots=True)
 class CacheRoom:
-    """What there is."""
+    """Available memory and threads."""
 
     threads: int
     free_bytes: int
@@ -54,7 +54,7 @@ class CacheRoom:
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """What a choice comes to once memory is full, per sample."""
+    """Expected cost per sample of a choice, once memory is full."""
 
     share: float
     """Of the samples that memory serves."""
@@ -64,15 +64,15 @@ class Forecast:
 
     @property
     def seconds(self) -> float:
-        """Cores and disk work side by side: the slower of them counts."""
+        """Seconds per sample of the slower of cores and disk, which work in parallel."""
         return slowest_seconds(self.core_seconds / self.threads, self.disk_seconds)
 
 
 def forecast(sources: Mapping[str, FormatSamples], chosen: Mapping[str, str], room: CacheRoom) -> Forecast:
-    """What it comes to if the samples of each source stay in memory in the form that is chosen for it.
+    """Predict the cost if the samples of each source are cached in the chosen form.
 
-    Every source gets the same share of its samples into memory. Where others take their place, of the share x that is
-    kept for the next epoch 1 - x was not in memory before: so many samples have to be decoded whole, over and over.
+    Every source gets the same share of its samples into memory. If samples replace each other, of the share x that is
+    kept for the next epoch, 1 - x was not in memory before and has to be decoded whole, in every epoch.
 
     >>> costs = {"encoded": FormatCost(1e5, 0.010, 0.010), "pixels": FormatCost(3e5, 0.002, 0.012)}
     >>> png = FormatSamples(1000, 0.0, costs)
@@ -97,7 +97,7 @@ def forecast(sources: Mapping[str, FormatSamples], chosen: Mapping[str, str], ro
 
 
 def choose_cache_formats(sources: Mapping[str, FormatSamples], room: CacheRoom) -> dict[str, str]:
-    """For each source the form in which samples come fastest; encoded, where nothing is clearly faster.
+    """Choose the fastest form for each source; encoded, unless another is clearly faster.
 
     >>> costs = {"encoded": FormatCost(1e5, 0.010, 0.010), "pixels": FormatCost(3e5, 0.002, 0.012)}
     >>> png = FormatSamples(1000, 0.0, costs)
@@ -117,7 +117,7 @@ def choose_cache_formats(sources: Mapping[str, FormatSamples], room: CacheRoom) 
 
 
 def _settled(sources: Mapping[str, FormatSamples], start: Mapping[str, str], room: CacheRoom) -> dict[str, str]:
-    """One source after the other takes what is best beside the others, until none wants another."""
+    """Improve one source at a time, given the others, until no choice changes."""
     chosen = dict(start)
     for _ in range(ROUNDS):
         before = dict(chosen)

@@ -1,7 +1,7 @@
-"""How to read a dataset from a disk: record by record in any order, or runs of neighbours. Pure arithmetic.
+"""Choice of how to read a dataset from a disk: record by record in any order, or runs of neighbours. Pure arithmetic.
 
-A disk that serves requests in no time loses nothing by a full permutation. One that seeks does, and a run of records
-costs it one request instead of many: a window trades some of the shuffling for that.
+A disk with fast random reads loses nothing with a full permutation. On a slow one, a run of records costs one request
+instead of many; a window gives up some of the shuffling for that.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ MOST_RUN_BYTES = 16 << 20  # a run waits in memory, one a lane and format
 
 @dataclass(frozen=True, slots=True)
 class DiskRates:
-    """What a disk was measured to do: of large reads in a row, and of single requests all over it."""
+    """Measured rates of a disk, with large sequential reads and with single random requests."""
 
     bytes_per_second: float
     reads_per_second: float
 
     def records_per_second(self, record_bytes: float, run: int = 1) -> float:
-        """How many records it gives, `run` of them to a request.
+        """Return the number of records per second, with `run` records per request.
 
         >>> hdd = DiskRates(bytes_per_second=150e6, reads_per_second=120)
         >>> round(hdd.records_per_second(100_000)), round(hdd.records_per_second(100_000, run=64))
@@ -36,7 +36,7 @@ class DiskRates:
 
 
 def seek_seconds(scattered_seconds: float, in_a_row_seconds: float) -> float:
-    """What a record anywhere takes beyond one in a row; 0 if the difference may be chance.
+    """Return how much longer a random read takes than a sequential one; 0 if the difference may be noise.
 
     >>> seek_seconds(8.3e-3, 0.3e-3), seek_seconds(0.35e-3, 0.3e-3)
     (0.008, 0.0)
@@ -47,9 +47,9 @@ def seek_seconds(scattered_seconds: float, in_a_row_seconds: float) -> float:
 def choose_window(
     disk: DiskRates, record_bytes: float, num_samples: int, *, most_open_bytes: float = inf, num_formats: int = 1
 ) -> Window | None:
-    """The window that a disk needs for records of this size on average; None where it can do without.
+    """Return the window that a disk needs for records of this mean size; None if it needs none.
 
-    `most_open_bytes` may wait in memory for their batches: about a window for each lane and format.
+    At most `most_open_bytes` may wait in memory for their batches: about one window per lane and format.
 
     >>> choose_window(DiskRates(2e9, 200_000), 100_000, 50_000) is None
     True

@@ -1,4 +1,4 @@
-"""The order of samples: a function of (seed, epoch, dataset, window), which never looks at memory, threads or ranks."""
+"""Order of samples: a function of (seed, epoch, dataset, window) that never depends on memory, threads or ranks."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Order:
 
     @property
     def num_samples(self) -> int:
-        """Return how many samples an epoch has."""
+        """Number of samples of an epoch."""
         return len(self.selection)
 
     def with_options(self, *, seed: int, lanes: int, window: Window | None, shuffle: bool) -> Order:
@@ -90,14 +90,14 @@ class Order:
             object.__setattr__(self, name, value)
 
     def epoch(self, epoch: int) -> EpochOrder:
-        """The order of one epoch. Costs nothing until samples are taken."""
+        """Return the order of one epoch. Costs nothing until samples are taken."""
         if epoch < 0 or epoch >= 2**64:
             raise ArgumentError(f"there is no epoch {epoch}", where="epoch", fix="count from 0", code=100)
         return EpochOrder(self, epoch)
 
     @cached_property
     def dealt(self) -> Lanes:
-        """The samples in their lanes."""
+        """Samples in their lanes."""
         members = [self.selection[self.formats == number] for number in np.unique(self.formats)]
         if self.window is not None and self.places is not None:
             members = [self._along_the_disk(ids, self.places, self.window.run) for ids in members]
@@ -105,14 +105,14 @@ class Order:
 
     @property
     def reads_runs(self) -> bool:
-        """Whether neighbouring records are meant to be read together."""
+        """True if neighbouring records should be read together."""
         return self.shuffle and self.window is not None and self.window.run > 1
 
     def run_of_sample(self, num_samples: int) -> Indices:
-        """The run of every sample of the dataset, as a number; samples outside of the selection have 0.
+        """Return the run number of every sample of the dataset; 0 outside the selection.
 
-        Of blocks: what is read together. A run that is no whole block is one read for every block in it, but what is
-        left over at the end, a short run a lane, is read block by block whichever lane it is in.
+        For blocks, a run is what is read together. A run that is not a whole block is one read for every block in it.
+        The remainder at the end, one short run per lane, is read block by block in any lane.
         """
         runs = self.dealt.run_of_sample(num_samples)
         if self.blocks is None or self.window is None:
@@ -126,7 +126,7 @@ class Order:
         return units
 
     def _along_the_disk(self, ids: Indices, places: npt.NDArray[np.integer], run: int) -> Indices:
-        """Samples by their places; those of blocks that are not selected whole come last, so that runs are blocks."""
+        """Sort samples by place; those of partially selected blocks come last, so that runs are blocks."""
         if self.blocks is None:
             return ids[np.argsort(places[ids], kind="stable")]
         block = np.unique(self.blocks[ids], return_inverse=True)[1]
@@ -135,7 +135,7 @@ class Order:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A digest of the selected samples and their formats: another selection or mix has another order."""
+        """Digest of the selected samples and their formats: another selection or mix has another order."""
         digest = blake2b(digest_size=12)
         digest.update(self.selection.astype("<i8").data)
         digest.update(self.formats.astype("<i4").data)
@@ -143,7 +143,7 @@ class Order:
 
 
 class EpochOrder:
-    """Position → sample, for one epoch. Computes the lanes that are asked for, once. Not for two threads at a time."""
+    """Map from position to sample for one epoch. Computes requested lanes once. Not for two threads at a time."""
 
     def __init__(self, order: Order, epoch: int) -> None:
         self.order = order
@@ -151,7 +151,7 @@ class EpochOrder:
         self.num_samples = order.num_samples
 
     def take(self, positions: range) -> Indices:
-        """The samples at a range of positions, ascending."""
+        """Return the samples at an ascending range of positions."""
         begin, stride = positions.start, positions.step
         if len(positions):
             self._check_positions(begin, positions[-1])
@@ -167,7 +167,7 @@ class EpochOrder:
         return in_turn[skipped : skipped + len(positions)].astype(np.int64)
 
     def at(self, positions: npt.NDArray[np.integer]) -> Indices:
-        """The samples at any positions."""
+        """Return the samples at any positions."""
         if positions.size:
             self._check_positions(int(positions.min()), int(positions.max()))
         if not self.order.shuffle:
@@ -179,7 +179,7 @@ class EpochOrder:
 
     @property
     def num_lanes_computed(self) -> int:
-        """How many lanes were asked for so far: what this epoch has cost."""
+        """Number of lanes computed so far, which is the cost of this epoch."""
         return int(self._ready.sum())
 
     def _check_positions(self, least: int, most: int) -> None:
@@ -193,7 +193,7 @@ class EpochOrder:
 
     @cached_property
     def _table(self) -> npt.NDArray[np.integer]:
-        """A row per lane, a column per step; filled lane by lane."""
+        """Table with one row per lane and one column per step, filled lane by lane."""
         small = self.order.selection[-1:].max(initial=0) < 2**31
         return np.empty((self.order.lanes, self.order.dealt.height), np.int32 if small else np.int64)
 

@@ -1,9 +1,9 @@
-"""Lanes: every sample belongs to one lane for good, and the sequence takes the lanes in turn.
+"""Lanes: every sample always belongs to one lane, and the sequence takes the lanes in turn.
 
-Position p of an epoch is step p // V of lane p % V, for every p. So with R ranks, R a divisor of V, a sample stays with
-its rank in every epoch. Samples are dealt to the lanes format after format, in one round that never breaks off: number
-n of the deal is in lane n % V. So lanes differ by at most one sample, in all and of each format, and a lane holds its
-formats one behind the other.
+Position p of an epoch is step p // V of lane p % V. So with R ranks, where R divides V, a sample stays with its rank in
+every epoch. Samples are dealt to the lanes format by format, in one continuous round: number n of the deal is in lane
+n % V. So lanes differ by at most one sample, in all and of each format, and a lane holds its formats one behind the
+other.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ ANY_TURN = 0.7644004374083184
 
 
 class Lanes:
-    """The deal of a set of samples, and how an epoch shuffles it.
+    """Assignment of samples to lanes, and how an epoch shuffles it.
 
-    `members` are the samples of each format; a window takes its runs along them. Nothing is computed before it is
-    asked for.
+    `members` are the samples of each format; a window takes its runs along them. Values are computed at their first
+    use.
     """
 
     def __init__(self, members: list[Indices], num_lanes: int, seed: int, window: Window | None = None) -> None:
@@ -45,11 +45,11 @@ class Lanes:
         self._members = members
 
     def length(self, lane: int) -> int:
-        """How many samples a lane has."""
+        """Return the number of samples of a lane."""
         return (self.num_samples - lane + self.num_lanes - 1) // self.num_lanes
 
     def shuffled(self, epoch: int, lane: int) -> npt.NDArray[np.integer]:
-        """The samples of a lane in the order of `epoch`: those of one format change places among themselves."""
+        """Return the samples of a lane in the order of `epoch`; samples of one format change places with each other."""
         edges = self._edges(lane)
         samples: npt.NDArray[np.integer] = self._dealt[lane][self._shuffled_rows(epoch, lane, edges)]
         if self.num_formats == 1:
@@ -59,7 +59,7 @@ class Lanes:
         return in_turn
 
     def run_of_sample(self, num_samples: int) -> Indices:
-        """The run of every sample, as a number; a lane without a window has runs of one sample."""
+        """Return the run number of every sample; without a window, runs have one sample."""
         length = self.window.run if self.window else 1
         runs = np.zeros(num_samples, np.int64)
         num_runs = 0
@@ -70,12 +70,12 @@ class Lanes:
         return runs
 
     def _edges(self, lane: int) -> Indices:
-        """Where in a lane's column each format begins, and where the last one ends."""
+        """Return the start of each format in a lane's column, and the end of the last one."""
         edges: Indices = np.maximum((self.bounds - lane + self.num_lanes - 1) // self.num_lanes, 0)
         return edges
 
     def _shuffled_rows(self, epoch: int, lane: int, edges: Indices) -> Indices:
-        """A permutation of a lane's column that leaves every format where it is."""
+        """Return a permutation of a lane's column that leaves every format in place."""
         keys = words(self.length(lane), self.seed, Purpose.SHUFFLE, epoch, lane)
         if self.window:
             return self._windowed_rows(self.window, epoch, lane, edges, keys)
@@ -91,11 +91,11 @@ class Lanes:
         return np.concatenate(parts)
 
     def _steps_by_format(self, epoch: int, lane: int, edges: Indices) -> Indices:
-        """The steps of a lane that are due to format 0, ascending, then those due to format 1, and so on.
+        """Return the steps of a lane for format 0, ascending, then those for format 1, and so on.
 
-        The pattern is even along a lane, across lanes, and for every rank: each position has a turn in [0, 1), and the
-        lane's lowest turns get its first format, and so on. Each epoch turns the whole: else a format with one sample
-        in a lane would stand at the same position in every epoch.
+        The pattern is even along a lane, across lanes, and for every rank. Each position has an angle in [0, 1), and
+        the lane's lowest angles get its first format, and so on. Each epoch rotates the whole; otherwise a format with
+        one sample in a lane would have the same position in every epoch.
         """
         positions = np.arange(lane, self.num_samples, self.num_lanes, dtype=np.uint64)
         turns = positions * np.uint64(_turn(self.num_lanes)) + words(1, self.seed, Purpose.TURN, epoch)
@@ -105,7 +105,7 @@ class Lanes:
 
     @cached_property
     def _dealt(self) -> npt.NDArray[np.integer]:
-        """Who is in which lane: a row per lane. The last cell of a row is empty where a lane is one sample short."""
+        """Table of samples with one row per lane. The last cell of a row is empty if a lane is one sample short."""
         small = max((int(ids.max()) for ids in self._members if len(ids)), default=0) < 2**31
         dealt = np.zeros(self.height * self.num_lanes, np.int32 if small else np.int64)
         for number, ids in enumerate(self._members):
@@ -120,6 +120,6 @@ class Lanes:
 
 
 def _turn(num_lanes: int) -> int:
-    """What the pattern turns from one position to the next, in parts of 2^64."""
+    """Return the rotation from one position to the next, in parts of 2^64."""
     whole = WHOLE_TURNS.get(num_lanes)
     return round((ANY_TURN if whole is None else (whole + GOLDEN) / num_lanes) * 2**64)

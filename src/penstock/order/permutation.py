@@ -1,7 +1,7 @@
 """Permutations by sorting: random high bits over an index in the low bits of one 64-bit word.
 
-Every permutation is as likely as any other, up to ties of the random bits (with 10^7 samples, 2^-40 a pair), and
-sorting words in place is the fastest keyed permutation that NumPy has: a cipher on indices takes dozens of passes.
+Every permutation is equally likely, up to ties of the random bits (with 10^7 samples, 2^-40 per pair). Sorting words in
+place is the fastest keyed permutation that NumPy has: a cipher on indices takes dozens of passes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Words = npt.NDArray[np.uint64]
 
 
 def permutation(num: int, seed: int, purpose: Purpose, epoch: int = 0, item: int = 0) -> Indices:
-    """A permutation of 0 … num-1.
+    """Return a permutation of 0 … num-1.
 
     >>> sorted(permutation(5, seed=1, purpose=Purpose.DEAL).tolist())
     [0, 1, 2, 3, 4]
@@ -25,7 +25,7 @@ def permutation(num: int, seed: int, purpose: Purpose, epoch: int = 0, item: int
 
 
 def order_of(keys: Words, groups: npt.NDArray[np.integer] | None = None, num_groups: int = 1) -> Indices:
-    """The permutation that sorts by group, then by the high bits of the keys, then by index. Overwrites `keys`.
+    """Return the permutation that sorts by group, high bits of the keys, and index. Overwrites `keys`.
 
     >>> order_of(np.array([3, 1, 2], np.uint64) << np.uint64(60)).tolist()
     [1, 2, 0]

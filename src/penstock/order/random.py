@@ -1,7 +1,7 @@
-"""Random numbers as a function of a key: the same on every machine, any of them without those before it.
+"""Random numbers as a function of a key: the same on every machine, each without those before it.
 
-NumPy's Philox 4x64 with ten rounds, raw: its words are fixed by the algorithm, while what `numpy.random.Generator`
-makes of them may change from version to version. Not for secrets.
+Uses the raw words of NumPy's Philox 4x64 with ten rounds, which the algorithm fixes; the results of
+`numpy.random.Generator` may change between versions. Not for secrets.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 
 class Purpose(IntEnum):
-    """What numbers are drawn for. Two purposes never share a number; values are part of the order and never change."""
+    """Purpose of random numbers. Purposes never share a number; the values are part of the order and never change."""
 
     DEAL = 1
     SHUFFLE = 2
@@ -24,7 +24,7 @@ class Purpose(IntEnum):
 
 
 def words(num: int, seed: int, purpose: Purpose, epoch: int = 0, item: int = 0) -> npt.NDArray[np.uint64]:
-    """The first `num` 64-bit words of the stream of `item` (a lane, a format) in `epoch`.
+    """Return the first `num` 64-bit words of the stream of `item` (a lane, a format) in `epoch`.
 
     >>> bool((words(3, 7, Purpose.DEAL) == words(5, 7, Purpose.DEAL)[:3]).all())
     True

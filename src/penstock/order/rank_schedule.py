@@ -1,4 +1,4 @@
-"""One rank's part of every epoch."""
+"""Part of one rank in every epoch."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from penstock.order.schedule import Schedule
 
 @dataclass(frozen=True)
 class RankSchedule:
-    """An order, and how one rank cuts its batches out of it."""
+    """Order, and how one rank takes its batches from it."""
 
     order: Order
     batch_size: int
@@ -20,7 +20,7 @@ class RankSchedule:
     drop_last: bool = False
 
     def schedule(self, epoch: int, start: int = 0) -> Schedule:
-        """The batches of `epoch`, from position `start` on."""
+        """Return the batches of `epoch`, from position `start` on."""
         batches = Batches(
             self.order.num_samples, self.batch_size, self.rank, self.world_size, self.drop_last, start=start
         )
@@ -28,5 +28,5 @@ class RankSchedule:
 
     @property
     def keeps_its_samples(self) -> bool:
-        """Whether the same samples come to this rank in every epoch, so that its memory serves it alone."""
+        """True if this rank gets the same samples in every epoch, so that its memory serves it alone."""
         return not self.order.shuffle or self.order.lanes % self.world_size == 0

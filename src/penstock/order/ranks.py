@@ -1,7 +1,7 @@
-"""Ranks: which positions of an epoch make up each batch of one rank.
+"""Ranks: the positions of an epoch that make up each batch of one rank.
 
-Rank r of R takes every R-th position, so that a global batch (R batches, one a rank) is a stretch of the sequence, the
-same for every R. The remainder, if it is kept, is shared: no rank's batch is empty and ranks differ by at most one
+Rank r of R takes every R-th position, so a global batch (one batch per rank) is a contiguous part of the sequence, the
+same for every R. The remainder, if it is kept, is shared: no rank's batch is empty, and ranks differ by at most one
 sample.
 """
 
@@ -17,7 +17,7 @@ from penstock.order.permutation import Indices
 
 @dataclass(frozen=True)
 class Batches:
-    """The batches of one rank, from position `start` of an epoch of `num_samples` to its end.
+    """Batches of one rank, from position `start` of an epoch of `num_samples` to its end.
 
     `batch_size` is per rank. With `drop_last` only whole global batches count, and `num_dropped` samples are left out.
     Otherwise the last batch is smaller; if fewer samples remain than there are ranks, each rank's last batch also takes
@@ -62,26 +62,26 @@ class Batches:
 
     @property
     def num_batches(self) -> int:
-        """The same on every rank."""
+        """Number of batches, the same on every rank."""
         whole, rest = divmod(self.num_samples - self.start, self.batch_size * self.world_size)
         joins = self.batch_size == 1 and rest < self.world_size
         return whole if self.drop_last or rest == 0 or joins else whole + 1
 
     @property
     def num_dropped(self) -> int:
-        """Samples of the epoch that no rank gets."""
+        """Number of samples of the epoch that no rank gets."""
         return self.num_samples - self.edge(self.num_batches)
 
     @property
     def largest(self) -> int:
-        """The size of the largest batch of any rank: `batch_size`, or 2 where a remainder joins batches of one."""
+        """Size of the largest batch of any rank: `batch_size`, or 2 if a remainder joins batches of one."""
         last = -(-(self.edge(self.num_batches) - self.edge(max(self.num_batches - 1, 0))) // self.world_size)
         return max(self.batch_size, last)
 
     def edge(self, index: int) -> int:
-        """The position where the ranks' batches number `index` begin: so many samples are delivered before them.
+        """Return the position where the ranks' batches number `index` begin: the number of samples before them.
 
-        `edge(num_batches)` is where the last ones end.
+        `edge(num_batches)` is the end of the last ones.
         """
         if not 0 <= index <= self.num_batches:
             raise ArgumentError(
@@ -96,12 +96,12 @@ class Batches:
         return even - self.world_size if borrows else even
 
     def positions(self, first: int, last: int | None = None) -> range:
-        """The positions of this rank's batch `first`, or of its batches first … last-1 one after the other."""
+        """Return the positions of this rank's batch `first`, or of its batches first … last-1."""
         begin, end = self.edge(first), self.edge(first + 1 if last is None else last)
         return range(begin + (self.rank - begin) % self.world_size, end, self.world_size)
 
     def starts(self, first: int = 0, last: int | None = None) -> Indices:
-        """Where batches first … last-1 begin in `positions(first, last)`; one more number says where they end."""
+        """Return the starts of batches first … last-1 in `positions(first, last)`, and their end as one more number."""
         last = self.num_batches if last is None else last
         begin = self.edge(first)
         edges = self.start + np.arange(first, last + 1) * (self.batch_size * self.world_size)

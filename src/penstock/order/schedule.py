@@ -1,4 +1,4 @@
-"""What each batch of a rank holds: an epoch's order cut into the rank's batches, a stretch at a time."""
+"""Contents of each batch of a rank: an epoch's order divided into the rank's batches, a range at a time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from penstock.order.ranks import Batches
 
 @dataclass(frozen=True)
 class BatchRange:
-    """Some batches one after the other: batch first + i holds ids[starts[i] : starts[i + 1]]."""
+    """Consecutive batches: batch first + i holds ids[starts[i] : starts[i + 1]]."""
 
     first: int
     ids: Indices
@@ -20,13 +20,13 @@ class BatchRange:
 
     @property
     def num_batches(self) -> int:
-        """How many batches."""
+        """Number of batches."""
         return len(self.starts) - 1
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """The samples of each batch of one rank in one epoch.
+    """Samples of each batch of one rank in one epoch.
 
     >>> import numpy as np
     >>> from penstock.order import Order
@@ -41,20 +41,20 @@ class Schedule:
 
     @property
     def num_batches(self) -> int:
-        """The same on every rank."""
+        """Number of batches, the same on every rank."""
         return self.batches.num_batches
 
     def ids_of(self, index: int) -> Indices:
-        """The samples of batch `index`, in slot order."""
+        """Return the samples of batch `index`, in slot order."""
         return self.epoch_order.take(self.batches.positions(index))
 
     def batch_range(self, first: int = 0, last: int | None = None) -> BatchRange:
-        """Batches first … last-1 (to the end, if absent)."""
+        """Return batches first … last-1 (to the end by default)."""
         last = self.num_batches if last is None else last
         ids = self.epoch_order.take(self.batches.positions(first, last))
         return BatchRange(first, ids, self.batches.starts(first, last))
 
     def batch_ranges(self, num_batches: int, first: int = 0) -> Iterator[BatchRange]:
-        """The batches from `first` on, `num_batches` at a time: an epoch that is larger than memory is never whole."""
+        """Yield the batches from `first` on, `num_batches` at a time, so that memory never holds a whole epoch."""
         for begin in range(first, self.num_batches, num_batches):
             yield self.batch_range(begin, min(begin + num_batches, self.num_batches))

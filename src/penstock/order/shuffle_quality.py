@@ -1,7 +1,7 @@
-"""How random an order is, next to a full permutation.
+"""Randomness of an order, compared with a full permutation.
 
-Three questions about two successive epochs, each answered by a ratio that is 1 for full permutations: does a sample's
-place say where it comes next, do samples that shared a batch share one again, and do neighbours on disk share a batch.
+Three ratios about two successive epochs, each 1 for full permutations: whether a sample's position predicts its next
+one, whether samples of a batch share a batch again, and whether neighbours on disk share a batch.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Quality:
 def measure(first: Indices, second: Indices, batch_size: int, reach: int = 8) -> Quality:
     """Compare two successive epochs, given as the samples in order, with full permutations.
 
-    Samples up to `reach` apart count as close on disk. What chance alone would give is computed, not drawn.
+    Samples up to `reach` apart count as close on disk. The expectation of chance is computed, not drawn.
 
     >>> everything = np.arange(1000)
     >>> str(measure(everything, everything, batch_size=100))[:39]
@@ -49,7 +49,7 @@ def measure(first: Indices, second: Indices, batch_size: int, reach: int = 8) ->
 
 
 def _place(before: Indices, after: Indices) -> float:
-    """Chi-square of the table of tenths, per degree of freedom."""
+    """Compute the chi-square of the table of tenths, per degree of freedom."""
     num = len(before)
     tenths = [np.minimum(place * PARTS // max(num, 1), PARTS - 1) for place in (before, after)]
     seen = np.bincount(tenths[0] * PARTS + tenths[1], minlength=PARTS * PARTS).reshape(PARTS, PARTS)
@@ -58,7 +58,7 @@ def _place(before: Indices, after: Indices) -> float:
 
 
 def _company(before: Indices, after: Indices) -> float:
-    """Pairs that share a batch in both epochs, over what independent epochs would give."""
+    """Divide the pairs that share a batch in both epochs by those of independent epochs."""
     num = len(before)
     both = _pairs(np.unique(before * (after.max(initial=0) + 1) + after, return_counts=True)[1])
     expected = _pairs(np.bincount(before)) * _pairs(np.bincount(after)) / max(num * (num - 1) / 2, 1)
@@ -66,7 +66,7 @@ def _company(before: Indices, after: Indices) -> float:
 
 
 def _neighbours(batches: Indices, reach: int) -> float:
-    """Pairs of near neighbours that share a batch, over what a full permutation would give."""
+    """Divide the pairs of near neighbours that share a batch by those of a full permutation."""
     num = len(batches)
     seen = sum(int((batches[distance:] == batches[:-distance]).sum()) for distance in range(1, min(reach, num - 1) + 1))
     pairs = sum(num - distance for distance in range(1, min(reach, num - 1) + 1))

@@ -1,7 +1,7 @@
-"""Where a loader stands, as a small JSON object that is the same on every rank.
+"""State of a loader as a small JSON object that is the same on every rank.
 
-It says which samples are delivered, not how: it loads at another batch size, world size, thread count or memory, and
-the rest of the epoch comes exactly once.
+It records which samples are delivered, not how. So it loads with another batch size, world size, thread count or
+memory, and the rest of the epoch is delivered exactly once.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ VERSION = 1
 
 @dataclass(frozen=True)
 class State:
-    """An order, and how many samples of which epoch all ranks together have delivered."""
+    """Order, epoch, and the number of samples that all ranks together have delivered."""
 
     seed: int
     epoch: int
@@ -42,7 +42,7 @@ class State:
 
     @classmethod
     def of(cls, order: Order, epoch: int, delivered: int, dataset: str = "", fidelity: int | None = None) -> State:
-        """The state after `delivered` samples of `epoch`."""
+        """Return the state after `delivered` samples of `epoch`."""
         return cls(
             seed=order.seed,
             epoch=epoch,
@@ -57,7 +57,7 @@ class State:
         )
 
     def to_json(self) -> dict[str, Json]:
-        """Plain values, for `json.dumps`; a few hundred bytes."""
+        """Convert the state to plain values for `json.dumps`; a few hundred bytes."""
         members = asdict(self)
         del members["cache_order"]
         if self.cache_order is not None:
@@ -66,7 +66,7 @@ class State:
 
     @classmethod
     def from_json(cls, values: Mapping[str, object]) -> State:
-        """The way back. Refuses what is not a state, by name of the member."""
+        """Parse a state. Refuses an invalid one with the name of the member."""
         saved = Document(cast("dict[str, Json]", dict(values)), "state")
         if saved.integer("version") != VERSION:
             raise _refusal(
@@ -91,7 +91,7 @@ class State:
         return state
 
     def resume(self, order: Order, dataset: str = "") -> Order:
-        """The order to go on with: that of the state, over the samples of `order`.
+        """Return the order to continue with: that of the state, over the samples of `order`.
 
         Seed, lanes, window and shuffle are the state's. Another dataset, selection or mix is refused.
         """
@@ -113,7 +113,7 @@ class State:
         return order.with_options(seed=self.seed, lanes=self.lanes, window=self.window, shuffle=self.shuffle)
 
     def after(self, delivered: int) -> State:
-        """The state once `delivered` samples of the epoch are out; a whole epoch is the start of the next."""
+        """Return the state after `delivered` samples of the epoch; a whole epoch is the start of the next."""
         if delivered >= self.num_samples:
             return replace(self, epoch=self.epoch + 1, delivered=0)
         return replace(self, delivered=delivered)

@@ -1,7 +1,7 @@
-"""Windows, for disks that hate seeking: lanes hold runs of neighbouring records instead of single samples.
+"""Windows for disks with slow random reads: lanes hold runs of neighbouring records instead of single samples.
 
-An epoch permutes the runs of a lane, and then shuffles samples inside windows over them. Whole runs are read; what is
-open at once is about one window per lane.
+An epoch permutes the runs of a lane, and then shuffles samples inside windows over them. Whole runs are read; about one
+window per lane is open at a time.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ WINDOW_LANES = 48
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """How far apart neighbours on disk get.
+    """Distance over which neighbours on disk are shuffled.
 
-    `run` neighbouring samples are read together; the samples of `runs` such runs of a lane are shuffled among
-    themselves.
+    `run` neighbouring samples are read together; the samples of `runs` such runs of a lane are shuffled with each
+    other.
     """
 
     run: int
@@ -37,14 +37,14 @@ class Window:
 
     @property
     def samples(self) -> int:
-        """Samples of one lane that are shuffled among themselves."""
+        """Number of samples of one lane that are shuffled with each other."""
         return self.run * self.runs
 
 
 def deal_runs(ids: Indices, num_lanes: int, run: int, seed: int, item: int) -> Indices:
-    """Deals neighbours together: number i of the result goes to lane i % num_lanes, counted from the round's start.
+    """Deal neighbours together: number i of the result goes to lane i % num_lanes, counted from the round's start.
 
-    A lane gets whole runs as long as there is one for every lane, and then a shorter one of its own.
+    A lane gets whole runs as long as there is one for every lane, and then a shorter one.
     """
     rounds = len(ids) // (num_lanes * run)
     whole = ids[: rounds * num_lanes * run].reshape(-1, run)
@@ -54,7 +54,7 @@ def deal_runs(ids: Indices, num_lanes: int, run: int, seed: int, item: int) -> I
 
 
 def _deal_rest(rest: Indices, num_lanes: int, seed: int, item: int) -> Indices:
-    """One run per lane of what is left, all of a length within one."""
+    """Deal the rest as one run per lane, with lengths that differ by at most one."""
     number = np.arange(len(rest))
     lengths = np.bincount(number % num_lanes, minlength=num_lanes)
     turn = permutation(num_lanes, seed, Purpose.DEAL, epoch=1, item=item)
@@ -65,10 +65,10 @@ def _deal_rest(rest: Indices, num_lanes: int, seed: int, item: int) -> Indices:
 
 
 def shuffle_in_windows(window: Window, words_of_runs: Words, words_of_samples: Words, phase: int) -> Indices:
-    """The members of one format in one lane in an epoch's order: runs permuted, then samples shuffled in windows.
+    """Order the members of one format in one lane: permute runs, then shuffle samples in windows.
 
-    Both arrays of words are random, one per member. Windows begin `phase` samples earlier than runs: where lanes differ
-    in it, their reads are spread evenly over the epoch.
+    Both arrays of words are random, one per member. Windows begin `phase` samples earlier than runs. If lanes have
+    different phases, their reads are spread evenly over the epoch.
     """
     place = np.arange(len(words_of_runs))
     in_runs = order_of(words_of_runs[place // window.run * window.run])

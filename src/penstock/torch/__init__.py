@@ -1,4 +1,4 @@
-"""Penstock for PyTorch: the folder that imports torch."""
+"""Penstock for PyTorch; the only folder of the loader that imports torch."""
 
 from penstock.torch.batch_decoding import decode_batch
 from penstock.torch.fidelity_tuner import FidelityTuner, Probe

@@ -1,4 +1,4 @@
-"""`decode_batch`: encoded images to one tensor, on the accelerator where it can decode them itself."""
+"""`decode_batch`: decodes images to one tensor, on the accelerator if it can."""
 
 from __future__ import annotations
 
@@ -25,11 +25,20 @@ def decode_batch(
 ) -> torch.Tensor | list[torch.Tensor]:
     """Decode images of any codec: one tensor if all have one shape and type, else a list of tensors.
 
-    On CUDA, Weir and L3 files are sent as they are and decoded there (`penstock.kernels`); all else is decoded by the
-    native core and sent as pixels. Samples stay as stored (uint8, uint16) unless `dtype` is a float type: then they
-    become (sample / largest sample - mean) / std, one mean and std for all channels or one for each. `verify` checks
-    checksums, also on the accelerator. Returns when the pixels are there; a damaged record raises CodecError, which
-    names it and its tile or patch.
+    On CUDA, Weir and L3 files are sent encoded and decoded there (`penstock.kernels`); the native core decodes all
+    others and sends pixels. The function returns when the pixels are ready.
+
+    Args:
+        records: Encoded images.
+        device: Device of the tensors.
+        layout: "NCHW" or "NHWC".
+        dtype: None keeps the stored type (uint8, uint16). A float type gives (sample / largest sample - mean) / std.
+        mean: Means, one for all channels or one per channel.
+        std: Standard deviations, one for all channels or one per channel.
+        verify: Verify checksums, also on the accelerator.
+
+    Raises:
+        CodecError: If a record is damaged; it names the record and its tile or patch.
 
     >>> import numpy, penstock
     >>> grey = penstock.encode(numpy.full((2, 3), 7, numpy.uint8), "weir")
@@ -88,5 +97,5 @@ def _inspect(index: int, record: Buffer) -> ImageInfo:
 
 
 def _named(index: int, error: CodecError) -> CodecError:
-    """The error with the record it is about."""
+    """Return the error with the index of its record."""
     return CodecError(f"record {index}: {error.what}", where=error.where, fix=error.fix, code=error.code)

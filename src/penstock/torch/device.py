@@ -1,4 +1,4 @@
-"""Batches on their way to a device: pinned, copied on a stream of their own, one batch ahead of the training step."""
+"""Transfer of batches to a device: pinned, copied on a separate stream, one batch ahead of the training step."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Counted = TypeVar("Counted")
 
 
 def each_tensor(value: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:  # noqa: ANN401  # a tensor, a list of them, or what is none
-    """The value with every tensor in it changed."""
+    """Return the value with every tensor in it changed."""
     if isinstance(value, torch.Tensor):
         return change(value)
     if isinstance(value, list):
@@ -21,7 +21,7 @@ def each_tensor(value: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> A
 
 
 def copied_ahead(batches: Iterator[tuple[Batch, Counted]], device: torch.device) -> Iterator[tuple[Batch, Counted]]:
-    """The batches on a device. On CUDA the next copy runs beside whatever the consumer does with this batch."""
+    """Yield the batches on a device. On CUDA, the next copy runs while the consumer uses this batch."""
     if device.type != "cuda":
         for batch, count in batches:
             yield {name: each_tensor(value, lambda tensor: tensor.to(device)) for name, value in batch.items()}, count
@@ -46,7 +46,7 @@ def _start_copy(batch: Batch, device: torch.device, stream: torch.cuda.Stream) -
 
 
 def _arrived(batch: Batch, device: torch.device, stream: torch.cuda.Stream) -> Batch:
-    """Lets the consumer's stream wait for the copies, and keeps their memory until it is done with them."""
+    """Let the consumer's stream wait for the copies, and keep their memory until it is done with them."""
     current = torch.cuda.current_stream(device)
     current.wait_stream(stream)
 

@@ -1,4 +1,4 @@
-"""Batches of encoded images become tensors on a device: decoded and transformed there, equal to the host's."""
+"""Decoding and transforms of encoded batches on a device, with results equal to the host's."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CHANNELS = {"RGB": 3, "L": 1}
 
 
 class DeviceDecoder:
-    """Makes tensors of what a pipeline hands over: Weir and L3 files as they are, other images finished."""
+    """Decoder that makes tensors from a pipeline's output: encoded Weir and L3 files, and other images as pixels."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class DeviceDecoder:
     def __call__(
         self, handed: Sequence[npt.NDArray[Any]], ids: npt.NDArray[np.int64], seed: int, epoch: int
     ) -> torch.Tensor | list[torch.Tensor]:
-        """One tensor if all images have one shape and type, else a list."""
+        """Return one tensor if all images have one shape and type, else a list."""
         encoded = [index for index, array in enumerate(handed) if array.ndim == 1]
         records = [handed[index].data for index in encoded]
         infos = [inspect(record) for record in records]

@@ -1,8 +1,8 @@
-"""`penstock.torch.FidelityTuner`: as few scans as the gradient does not miss.
+"""`penstock.torch.FidelityTuner`: chooses the fewest scans that keep the gradient.
 
-At times it compares the gradient of some batches at each fidelity with that at full quality (PCR, VLDB 2021: cosine
-similarity) and lets the loader read the smallest that is similar enough. A second rule needs no gradient: when the loss
-no longer falls, the fidelity rises by a step.
+Regularly it compares the gradient of some batches at each fidelity with that at full quality (PCR, VLDB 2021: cosine
+similarity), and lets the loader read the smallest fidelity that is similar enough. A second rule needs no gradient:
+when the loss no longer decreases, the fidelity rises by one step.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ CANDIDATES = (1, 2, 5)
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """What a look at the gradients found."""
+    """Result of a comparison of gradients."""
 
     scores: Mapping[int, float]
     """Cosine similarity to full quality, by number of scans."""
@@ -44,15 +44,15 @@ class _Progress:
 
 @dataclass
 class FidelityTuner:
-    """Chooses a loader's fidelity between epochs. Call `step` after each of them, on every rank.
+    """Choose a loader's fidelity between epochs. Call `step` after each epoch, on every rank.
 
-    `loss(model, batch)` gives a scalar; a criterion such as `nn.CrossEntropyLoss()` is applied to
-    `model(batch["image"])` and `batch["label"]`. Every `every` epochs the gradients of `batches` batches are compared;
-    0 never does. With `patience` the loss given to `step` counts too: after so many epochs in which it did not fall by
-    `min_delta` of itself the fidelity goes up a step.
+    `loss(model, batch)` returns a scalar; a criterion such as `nn.CrossEntropyLoss()` is applied to
+    `model(batch["image"])` and `batch["label"]`. Every `every` epochs, the gradients of `batches` batches are compared;
+    0 never does. With `patience`, the loss given to `step` counts too: if it has not decreased by `min_delta` of itself
+    for this many epochs, the fidelity rises by one step.
 
-    A probe leaves parameters, gradients, buffers (batch norm) and all random states as they were, bit for bit; it makes
-    no optimiser step. Under DistributedDataParallel gradients are averaged over the ranks, and rank 0 chooses for all.
+    A probe restores parameters, gradients, buffers (batch norm) and all random states bit for bit, and makes no
+    optimiser step. Under DistributedDataParallel, gradients are averaged over the ranks, and rank 0 chooses for all.
     """
 
     model: nn.Module
@@ -81,7 +81,7 @@ class FidelityTuner:
         self._progress = _Progress()
 
     def step(self, loss: float | None = None) -> int | None:
-        """An epoch is over, with this mean loss: sets and returns the fidelity of the next one; None is all."""
+        """Set and return the fidelity of the next epoch after one with this mean loss; None means all scans."""
         self._progress.num_epochs += 1
         if self.every and self._progress.num_epochs % self.every == 0:
             found = self.probe()
@@ -103,15 +103,15 @@ class FidelityTuner:
         return found
 
     def state_dict(self) -> dict[str, Any]:
-        """What `step` remembers, beside the loader's own state."""
+        """Return what `step` remembers, in addition to the loader's own state."""
         return asdict(self._progress)
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from a state."""
+        """Resume from a state."""
         self._progress = _Progress(**state)
 
     def _gradient(self, model: nn.Module, parameters: list[nn.Parameter], scans: int | None) -> torch.Tensor:
-        """Over the same batches with the same random numbers at every fidelity, averaged over the ranks."""
+        """Compute the gradient over the same batches and random numbers at every fidelity, averaged over ranks."""
         total = torch.zeros(sum(parameter.numel() for parameter in parameters), device=self._device())
         with _untouched(model):
             torch.manual_seed(0)
@@ -154,7 +154,7 @@ class FidelityTuner:
 
 @contextmanager
 def _untouched(model: nn.Module) -> Iterator[None]:
-    """Buffers and random states are afterwards what they were, bit for bit; gradients are not looked at."""
+    """Restore buffers and random states bit for bit after the block; gradients are not restored."""
     buffers = [(buffer, buffer.detach().clone()) for buffer in model.buffers()]
     states = random.getstate(), np.random.get_state(), torch.get_rng_state()  # the user may use it
     cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else None
@@ -172,13 +172,13 @@ def _untouched(model: nn.Module) -> Iterator[None]:
 
 
 def _module(model: nn.Module) -> nn.Module:
-    """Without the wrapper of DistributedDataParallel, whose hooks expect a training step behind every backward pass."""
+    """Return the module without DistributedDataParallel, whose hooks expect a step after every backward pass."""
     inner = getattr(model, "module", None)
     return inner if isinstance(model, nn.parallel.DistributedDataParallel) and inner is not None else model
 
 
 def _similarity(one: torch.Tensor, other: torch.Tensor) -> float:
-    """Cosine of the angle between two gradients; 0 where one of them vanishes."""
+    """Compute the cosine of the angle between two gradients; 0 if one of them is zero."""
     norms = one.double().norm() * other.double().norm()
     return float(one.double() @ other.double() / norms) if norms > 0 else 0.0
 
@@ -188,7 +188,7 @@ def _is_distributed() -> bool:
 
 
 def _agreed(chosen: int | None, device: torch.device) -> int | None:
-    """What rank 0 chose."""
+    """Return the choice of rank 0."""
     if not _is_distributed():
         return chosen
     value = torch.tensor([chosen or 0], device=device)
@@ -197,7 +197,7 @@ def _agreed(chosen: int | None, device: torch.device) -> int | None:
 
 
 def _mean(value: float, device: torch.device) -> float:
-    """Over the ranks."""
+    """Average a value over the ranks."""
     if not _is_distributed():
         return value
     total = torch.tensor([value], dtype=torch.float64, device=device)

@@ -1,6 +1,6 @@
-"""Samples as torchvision's transforms take them: tensors of C×H×W, and tv_tensors beside them.
+"""Samples in the form of torchvision's transforms: tensors of C×H×W, and tv_tensors.
 
-torchvision is never asked for: its transforms are there only if the program has imported it.
+This module never imports torchvision; its transforms are used only if the program has imported it.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from penstock.functions.forms import Array, Value, to_axes
 
 
 class Tensors:
-    """Forms with tensors: of `penstock.torch.Loader`, and of any loader whose chain has objects of torchvision."""
+    """Forms with tensors, for `penstock.torch.Loader` and for chains with objects of torchvision."""
 
     def __init__(self, *, own_arrays: bool = False) -> None:
-        """`own_arrays` leaves arrays to functions that are not torchvision's, as `penstock.Loader` does."""
+        """Make the forms; `own_arrays` gives arrays to functions outside torchvision, as in `penstock.Loader`."""
         self._own_arrays = own_arrays
 
     def own(self, pixels: Value) -> Value:
-        """A tensor that shares the memory of the pixels, or the pixels."""
+        """Return a tensor that shares the memory of the pixels, or the pixels."""
         return pixels if self._own_arrays or isinstance(pixels, torch.Tensor) else torch.from_numpy(pixels)
 
     def as_tensor(self, image: Value, axes: str) -> Value:
-        """C×H×W; a tv_tensors.Image if torchvision is there and it is nothing else yet."""
+        """Convert an image to C×H×W; a tv_tensors.Image if torchvision is imported."""
         if isinstance(image, np.ndarray):
             found = to_axes(image, axes, "CHW")
             image = torch.from_numpy(found[None] if found.ndim == 2 else found)
@@ -36,7 +36,7 @@ class Tensors:
         return image if tensors is None or type(image) is not torch.Tensor else tensors.Image(image)
 
     def wrap(self, role: str, value: Value, size: tuple[int, int]) -> Value:
-        """Mask, BoundingBoxes or KeyPoints of an image of `size`; other lists of numbers are plain tensors."""
+        """Make a Mask, BoundingBoxes or KeyPoints of an image of `size`; other lists of numbers are plain tensors."""
         tensor = value if isinstance(value, torch.Tensor) else torch.from_numpy(np.ascontiguousarray(value))
         tensors = _tv_tensors()
         if tensors is None or role == "list" or isinstance(value, tensors.TVTensor):
@@ -48,7 +48,7 @@ class Tensors:
         return tensors.Mask(tensor) if role == "mask" else tensors.Image(tensor)
 
     def unwrap(self, value: Value) -> Value:
-        """The array of a tensor; other things, tensors of a device among them, as they are."""
+        """Return the array of a CPU tensor; return other values unchanged."""
         if not isinstance(value, torch.Tensor):
             return value
         plain = value.detach().as_subclass(torch.Tensor)

@@ -63,7 +63,7 @@ class TensorSink(BatchSink):
         return Tensors()
 
     def prepare(self, plan: PlanValues, stage: PythonStage | None) -> None:
-        """Make the decoder of a device; refuse what it cannot do as the host does."""
+        """Make the decoder of a device, and refuse what it cannot do like the host."""
         if self.undecoded is not _native.Undecoded.FOR_DEVICE:
             return
         assert self.device is not None, "checked before"
@@ -88,7 +88,7 @@ class TensorSink(BatchSink):
         return batch
 
     def finish(self, batch: BatchDict, drawing: Drawing) -> BatchDict:
-        """Make tensors of arrays."""
+        """Convert arrays to tensors."""
         batch = {name: _tensors(value) for name, value in batch.items()}
         label = batch.get("label")
         if isinstance(label, torch.Tensor) and not label.is_floating_point():
@@ -120,7 +120,7 @@ def _check_device(device: torch.device | None) -> None:
 
 
 def _check_encoded(plan: PlanValues, stage: PythonStage | None) -> None:
-    """Refuse what the device cannot do as the host does."""
+    """Refuse what the device cannot do like the host."""
     on_error = plan.options.errors.on_error
     if stage is not None and stage.functions.needs_pillow:
         raise ArgumentError(

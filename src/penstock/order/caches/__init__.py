@@ -1,4 +1,4 @@
-"""What stays in memory between epochs: policies behind one contract, as pure as the order."""
+"""Cache policies behind one contract, as pure as the order."""
 
 from penstock.order.caches.contract import Cache, CacheOrder, EpochCachePlan
 from penstock.order.caches.liquid import LiquidCache

@@ -1,9 +1,9 @@
-"""Which slots of each batch to keep, so that memory is as full in the middle of an epoch as at its ends.
+"""Choice of the samples of each batch to keep, so that memory is as full in the middle of an epoch as at its ends.
 
-How many slots of a batch are kept is settled (`quota.py`); which ones is free. Chosen blindly, what an epoch gathers
-for the next one runs ahead of what it gives up, or behind, by about the square root of their number: with 5,000 samples
-that is up to 4 % of memory, which stands empty. So each batch takes the samples that come where least was taken so far.
-It has dozens to choose from, and what is in memory stays level within a few samples.
+The number of kept samples per batch is fixed (`quota.py`), but which ones is free. With a blind choice, the samples
+gathered for the next epoch run ahead of those given up, or behind, by about the square root of their number. With
+5,000 samples, up to 4 % of memory would stay empty. So each batch takes the samples that come where least was taken so
+far. It has dozens to choose from, and the memory in use stays level within a few samples.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TOTAL_WEIGHT = 0.5  # of being off in all, against being off in one part of the 
 
 @dataclass(frozen=True)
 class Epochs:
-    """An epoch, which of its slots are hits, and the one after it."""
+    """Epoch with its hits, and the one after it."""
 
     now: Slots
     hits: Flags
@@ -33,9 +33,9 @@ class Epochs:
 
 
 def choose(epochs: Epochs, quota: Indices, sizes: npt.NDArray[np.int64]) -> Flags:
-    """The slots of the later epoch to keep: `quota` of each cell, of samples that this rank has now.
+    """Choose the slots of the later epoch to keep: `quota` of each cell, of samples that this rank has now.
 
-    Fewer where it has fewer. `sizes` are of all samples of the dataset.
+    Takes fewer if there are fewer. `sizes` are those of all samples of the dataset.
     """
     now, later = epochs.now, epochs.later
     parts = _parts_of_samples(now, len(sizes))
@@ -63,7 +63,7 @@ def choose(epochs: Epochs, quota: Indices, sizes: npt.NDArray[np.int64]) -> Flag
 
 
 class _Level:
-    """Bytes taken in each part of the epoch so far, beside those that are due."""
+    """Bytes taken in each part of the epoch so far, compared with those due."""
 
     def __init__(self, wanted_bytes: npt.NDArray[np.float64]) -> None:
         self._wanted = wanted_bytes
@@ -73,14 +73,14 @@ class _Level:
 
     @classmethod
     def of(cls, epochs: Epochs, parts: npt.NDArray[np.int32], sizes: npt.NDArray[np.int64], total_bytes: int) -> _Level:
-        """What is freed in a part is taken in it; an epoch that frees nothing fills evenly."""
+        """Set the bytes due in each part to those freed in it; an epoch that frees nothing fills evenly."""
         ids = epochs.now.ids
         gives = epochs.hits if epochs.hits.any() else np.ones(len(ids), bool)
         freed = np.bincount(parts[ids[gives]], sizes[ids[gives]], minlength=int(parts.max(initial=0)) + 1)
         return cls(np.asarray(freed * (total_bytes / max(float(freed.sum()), 1.0)), np.float64))
 
     def best(self, parts: npt.NDArray[np.int32], sizes: npt.NDArray[np.int64], progress: float) -> Indices:
-        """Some slots, the most wanted first, when `progress` of all should be taken."""
+        """Order slots, the most wanted first, when `progress` of all should be taken."""
         excess = self._taken - self._wanted * progress
         total = TOTAL_WEIGHT * (self._taken_total - self._total * progress)
         return np.argsort(sizes * (excess[parts] + total), kind="stable")
@@ -91,7 +91,7 @@ class _Level:
 
 
 def _parts_of_samples(now: Slots, num_samples: int) -> npt.NDArray[np.int32]:
-    """The part of the epoch in which each sample of the dataset comes; -1 if it does not come to this rank."""
+    """Return the part of the epoch of each sample of the dataset; -1 if it does not come to this rank."""
     count = len(now.ids)
     num_parts = max(min(MOST_PARTS, count // SAMPLES_OF_A_PART), 1)
     parts = np.full(num_samples, -1, np.int32)
@@ -100,11 +100,11 @@ def _parts_of_samples(now: Slots, num_samples: int) -> npt.NDArray[np.int32]:
 
 
 def _expected_bytes(quota: Indices, counts: Indices, sizes: npt.NDArray[np.int64]) -> float:
-    """What a blind choice takes on average; `sizes` are in the order of the cells."""
+    """Return the mean bytes of a blind choice; `sizes` are in the order of the cells."""
     totals = np.concatenate([[0], np.cumsum(sizes)])[np.concatenate([[0], np.cumsum(counts)])]
     return float((np.minimum(quota, counts) * np.diff(totals) / np.maximum(counts, 1)).sum())
 
 
 def _numbers_in(counts: Indices) -> Indices:
-    """0, 1, … for each cell."""
+    """Return 0, 1, … for each cell."""
     return np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)

@@ -1,6 +1,6 @@
-"""What a cache is: it says, before an epoch starts, what every batch reads, finds in memory, keeps and drops.
+"""Contract of a cache: it decides, before an epoch starts, what every batch reads, finds in memory, keeps and drops.
 
-A cache holds no bytes. The engine follows it, the planner predicts with it, and both see the same numbers.
+A cache holds no bytes. The engine follows its decisions and the planner predicts with them, from the same numbers.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class EpochCachePlan:
-    """One epoch of one rank. Batch b has the slots starts[b] … starts[b + 1]-1 of `ids`, `hits` and `keeps`.
+    """Cache plan of one epoch of one rank. Batch b has slots starts[b] … starts[b + 1]-1 of `ids`, `hits` and `keeps`.
 
-    For batch b, in turn: read `reads_of(b)`; deliver its slots; free `drops_of(b)`; take what `keeps` says into memory.
-    Batches do this one after the other, so `resident_bytes` is exact: its first number is what is in memory before the
-    epoch, the others what is there after each batch.
+    For each batch b: read `reads_of(b)`, deliver its slots, free `drops_of(b)`, and take what `keeps` says into memory.
+    Batches do this one after the other, so `resident_bytes` is exact: its first number is the memory before the epoch,
+    the others are the memory after each batch.
     """
 
     epoch: int
@@ -47,68 +47,68 @@ class EpochCachePlan:
 
     @property
     def peak_bytes(self) -> int:
-        """The most that the cache ever holds. A batch's own reads are in flight until its drops are freed."""
+        """Largest number of bytes that the cache holds. Reads of a batch are in flight until its drops are freed."""
         return int(self.resident_bytes.max())
 
     @property
     def num_batches(self) -> int:
-        """How many batches."""
+        """Number of batches."""
         return len(self.starts) - 1
 
     def slots(self, batch: int) -> slice:
-        """The slots of a batch."""
+        """Return the slots of a batch."""
         return slice(int(self.starts[batch]), int(self.starts[batch + 1]))
 
     def reads_of(self, batch: int) -> Indices:
-        """What to read from disk before a batch."""
+        """Return the samples to read from disk before a batch."""
         ids, starts = self.reads
         return ids[starts[batch] : starts[batch + 1]]
 
     def drops_of(self, batch: int) -> Indices:
-        """What leaves memory after a batch."""
+        """Return the samples that leave memory after a batch."""
         slots = self.slots(batch)
         dropped: Indices = self.ids[slots][self.leaves_of(batch)]
         return dropped
 
     def leaves_of(self, batch: int) -> Flags:
-        """Which slots of a batch are in memory and go after their use."""
+        """Return which slots of a batch are in memory and leave it after their use."""
         slots = self.slots(batch)
         leaves: Flags = ~self.keeps[slots] if self.ahead else self.hits[slots] & ~self.keeps[slots]
         return leaves
 
     @cached_property
     def reads(self) -> tuple[Indices, Indices]:
-        """All reads of the epoch as (ids, starts): batch b reads ids[starts[b] : starts[b + 1]]."""
+        """Reads of the epoch as (ids, starts): batch b reads ids[starts[b] : starts[b + 1]]."""
         if self.ahead:
             return self.ahead
         return self.ids[~self.hits], self._before(~self.hits)[self.starts]
 
     @property
     def hits_per_batch(self) -> Indices:
-        """How many more records each batch delivers than it reads."""
+        """Number of records that each batch delivers without reading them."""
         return np.maximum(np.diff(self.starts) - self.reads_per_batch, 0)
 
     @property
     def found_per_batch(self) -> Indices:
-        """Return how many records of each batch are in memory since an earlier epoch."""
+        """Number of records of each batch that are in memory since an earlier epoch."""
         return np.diff(self._before(self.hits)[self.starts])
 
     @property
     def reads_per_batch(self) -> Indices:
-        """How many records each batch reads."""
+        """Number of records that each batch reads."""
         return np.diff(self.reads[1])
 
     @staticmethod
     def _before(flags: Flags) -> Indices:
-        """How many flags are set before each slot, and in all."""
+        """Count the set flags before each slot, and in all."""
         return np.concatenate([[0], np.cumsum(flags, dtype=np.int64)])
 
 
 @dataclass(frozen=True)
 class CacheOrder:
-    """Name what the order depends on where a cache draws it: a state saves this.
+    """Values that the order depends on if a cache draws it; a state saves them.
 
-    `policy` is the cache's name, `since` the epoch in which its buffers were filled.
+    `policy` is the cache's name, and `since` the epoch in which its buffers were filled.
     """
 
     policy: str
@@ -123,7 +123,7 @@ class CacheOrder:
 
 
 class Cache(ABC):
-    """Decide for one rank what stays in memory. Class attributes declare what a loader must know of a policy."""
+    """Base class of a cache policy for one rank. Class attributes declare what a loader must know about it."""
 
     buffered: ClassVar[bool] = False
     """Reads go through the system's page cache."""
@@ -167,34 +167,34 @@ class Cache(ABC):
 
     @property
     def order(self) -> CacheOrder | None:
-        """Return what a state must save, for caches that own the order."""
+        """Order that a state must save, for caches that own the order."""
         return None
 
     @property
     def resident(self) -> Flags | None:
-        """By sample: what is in memory once the epochs asked for so far are over; None for caches that keep nothing."""
+        """Samples in memory after the epochs requested so far; None for caches that keep nothing."""
         return None
 
     def carry(self, resident: Flags) -> None:  # noqa: B027  # what keeps nothing has nothing to do
-        """Before the first epoch: these samples are in memory, from a cache of other sizes. It may use some or none."""
+        """Take over samples in memory from a cache of other sizes, before the first epoch. It may use some or none."""
 
     @abstractmethod
     def epoch(self, epoch: int, start: int = 0) -> EpochCachePlan:
-        """What happens in `epoch`, from position `start` on.
+        """Plan `epoch`, from position `start` on.
 
-        Epochs are meant to come one after the other; any other step, and any start inside an epoch, finds a memory that
-        holds nothing of use and begins anew.
+        Epochs should come one after the other. After any other step, and with a start inside an epoch, the memory holds
+        nothing useful and the cache starts empty.
         """
 
 
 def occupancy(before: int, starts: Indices, gains: Indices) -> Indices:
-    """Bytes before the first batch and after each, if slot i adds gains[i] (or, below zero, frees them)."""
+    """Return the bytes before the first batch and after each, if slot i adds gains[i] (negative: frees them)."""
     total = np.concatenate([[0], np.cumsum(gains, dtype=np.int64)])
     return before + total[starts]
 
 
 def formats_by_id(rank_schedule: RankSchedule, num_samples: int) -> npt.NDArray[np.uint16]:
-    """The format of every sample of the dataset, as a small number; those outside of the selection have 0."""
+    """Return the format of every sample of the dataset as a small number; 0 outside the selection."""
     formats = np.zeros(num_samples, np.uint16)
     formats[rank_schedule.order.selection] = np.unique(rank_schedule.order.formats, return_inverse=True)[1]
     return formats

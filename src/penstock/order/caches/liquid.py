@@ -1,11 +1,11 @@
-"""Liquid's cache as published (APSys 2023): one shuffle buffer per format, with a region for this epoch and the next.
+"""Liquid's cache as published (APSys 2023): one shuffle buffer per format, with regions for this epoch and the next.
 
-Each batch draws its part of every format from the buffer's current region, moves a fixed number of what it drew to the
-next epoch's region, and frees the rest; a fixed number of fresh records is read, in the order of the disk. Fresh
-records enter before a batch is drawn: drawing first, as the paper's figure has it, runs out at the end of an epoch.
+Each batch draws its part of every format from the buffer's current region, moves a fixed number of drawn samples to the
+next epoch's region, and frees the rest. A fixed number of new records is read, in the order of the disk. New records
+enter before a batch is drawn: drawing first, as in the paper's figure, runs out at the end of an epoch.
 
-The order depends on the capacity, on batches and ranks, and on the epoch in which the buffers were filled; a state has
-all of it. The last batches have little left to be drawn from. `rolling` has neither flaw.
+The order depends on the capacity, the batches and ranks, and the epoch in which the buffers were filled; a state saves
+all of it. The last batches have few samples to draw from. `rolling` has neither disadvantage.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ NAME = "liquid"
 
 
 class LiquidCache(Cache):
-    """Constant hits and reads per batch and format, from the second epoch on.
+    """Cache with constant hits and reads per batch and format, from the second epoch on.
 
-    Every rank has buffers of its own, for the samples that the order's first epoch gives it. Reads follow the order's
+    Every rank has its own buffers, for the samples that the order's first epoch gives it. Reads follow the order's
     `places` on disk.
     """
 
@@ -76,7 +76,7 @@ class LiquidCache(Cache):
         saved: CacheOrder | None,
         epoch: int,
     ) -> LiquidCache:
-        """Go on from a state: with the state's capacity, if it saved one, else with this loader's."""
+        """Resume from a state, with its capacity if it saved one, else with this loader's."""
         if saved is None:
             return cls(rank_schedule, sizes, capacity_bytes)
         if (saved.batch_size, saved.world_size) != (rank_schedule.batch_size, rank_schedule.world_size):
@@ -120,12 +120,12 @@ class LiquidCache(Cache):
 
     @property
     def order(self) -> CacheOrder:
-        """Return what a state must save."""
+        """Order that a state must save."""
         ranks = self._rank_schedule
         return CacheOrder(NAME, self.capacity_bytes, ranks.batch_size, ranks.world_size, self.since)
 
     def epoch(self, epoch: int, start: int = 0) -> EpochCachePlan:
-        """Draws, keeps and reads. The order of samples inside an epoch is the cache's own.
+        """Draw, keep and read one epoch. The order of samples inside an epoch is the cache's own.
 
         A `start` inside the epoch is for a cache that has drawn the epochs before it (`replay`).
         """
@@ -144,9 +144,9 @@ class LiquidCache(Cache):
         return self._rest(cache_plan, first) if first else cache_plan
 
     def replay(self, since: int, epoch: int) -> None:
-        """Draw the epochs before `epoch` again, from `since` on: a restarted process goes on in their order.
+        """Draw the epochs from `since` up to `epoch` again, so that a restarted process continues their order.
 
-        Its memory is empty: what should be there counts as refills, and is read when it is due.
+        Its memory is empty: missing samples count as refills, and are read when they are due.
         """
         for earlier in range(since, epoch):
             self.epoch(earlier)
@@ -155,7 +155,7 @@ class LiquidCache(Cache):
             self._absent[np.concatenate(self._kept)] = True
 
     def _rest(self, cache_plan: EpochCachePlan, first: int) -> EpochCachePlan:
-        """The batches from `first` on, of which nothing is in memory."""
+        """Return the batches from `first` on, with nothing in memory."""
         begin = int(cache_plan.starts[first])
         ids, keeps, starts = cache_plan.ids[begin:], cache_plan.keeps[begin:], cache_plan.starts[first:] - begin
         self._absent[cache_plan.ids[:begin][cache_plan.keeps[:begin]]] = True
@@ -167,7 +167,7 @@ class LiquidCache(Cache):
         return self._accounted(cache_plan.epoch, starts, plan, hits=np.zeros(len(ids), bool), missing=~come[ids])
 
     def _run(self, epoch: int, starts: Indices, cold: bool) -> tuple[EpochCachePlan, list[Indices]]:
-        """One epoch; the next one's capacity shrinks in the rare case that this one's peak would not fit."""
+        """Run one epoch; the next one's capacity shrinks in the rare case that the peak would not fit."""
         capacities = self._capacities
         for attempt in range(ATTEMPTS + 1):
             buffers = [
@@ -203,7 +203,7 @@ class LiquidCache(Cache):
         return self._accounted(epoch, starts, plan, hits=resident[plan.ids] & ~missing, missing=missing)
 
     def _accounted(self, epoch: int, starts: Indices, plan: _Plan, *, hits: Flags, missing: Flags) -> EpochCachePlan:
-        """What is missing in memory is read with the batch that uses it."""
+        """Account for samples that are missing in memory, which are read with the batch that uses them."""
         reads, read_starts = plan.reads_with(np.flatnonzero(missing), starts)
         before = int(self._sizes[plan.ids[hits]].sum())
         gained = np.concatenate([[0], np.cumsum(self._sizes[reads])])[read_starts]
@@ -220,7 +220,7 @@ class LiquidCache(Cache):
         )
 
     def _affordable(self) -> list[int]:
-        """How many records of each format to keep: an equal share, with some room for uneven sizes."""
+        """Return the number of records of each format to keep: an equal share, with room for uneven sizes."""
         mine = np.concatenate([*self._members, np.zeros(0, np.int64)])
         sizes = self._sizes[mine]
         total_bytes = int(sizes.sum())
@@ -234,7 +234,7 @@ class LiquidCache(Cache):
 
 @dataclass(frozen=True)
 class _Plan:
-    """What the buffers do: samples slot by slot, and reads batch by batch."""
+    """Actions of the buffers: samples slot by slot, and reads batch by batch."""
 
     ids: Indices
     keeps: Flags
@@ -242,7 +242,7 @@ class _Plan:
     read_starts: Indices
 
     def reads_with(self, slots: Indices, starts: Indices) -> tuple[Indices, Indices]:
-        """The reads and, behind those of each batch, the samples of some of its slots."""
+        """Return the reads and, behind those of each batch, the samples of some of its slots."""
         if not len(slots):
             return self.reads, self.read_starts
         batches = np.concatenate(
@@ -257,7 +257,7 @@ class _Plan:
 
 
 class _Buffer:
-    """The shuffle buffer of one format, for one epoch."""
+    """Shuffle buffer of one format, for one epoch."""
 
     def __init__(self, members: Indices, kept: Indices, capacity: int, goal: int, key: tuple[int, int, int]) -> None:
         self._num = len(members)
@@ -273,11 +273,11 @@ class _Buffer:
 
     @property
     def next_region(self) -> Indices:
-        """What the next epoch starts with."""
+        """Samples that the next epoch starts with."""
         return _joined(self._next)
 
     def step(self, batch: int, count: int) -> tuple[Indices, Flags, Indices]:
-        """Read, draw `count`, keep: the drawn samples, which of them are kept, and what was read."""
+        """Read, draw `count` samples, and keep some. Return the drawn, the kept and the read samples."""
         self._num_drawn += count
         fresh = self._read()
         places = _draw(self._size, count, (*self._key, batch))
@@ -289,7 +289,7 @@ class _Buffer:
         return drawn, keeps, fresh
 
     def _part(self, whole: int) -> int:
-        """What is due of `whole` by now, rounded down."""
+        """Return the part of `whole` that is due by now, rounded down."""
         return whole * self._num_drawn // max(self._num, 1)
 
     def _read(self) -> Indices:
@@ -301,7 +301,7 @@ class _Buffer:
         return fresh
 
     def _remove(self, places: Indices) -> None:
-        """Close the holes at `places` with what stands at the end."""
+        """Fill the holes at `places` with samples from the end."""
         self._size -= len(places)
         at_end = np.ones(len(places), bool)
         at_end[places[places >= self._size] - self._size] = False
@@ -309,7 +309,7 @@ class _Buffer:
 
 
 def _batch_at(batches: Batches, start: int) -> int:
-    """The batch that begins at a position of the epoch."""
+    """Return the batch that begins at a position of the epoch."""
     number = start // (batches.batch_size * batches.world_size)
     if number < batches.num_batches and batches.edge(number) == start:
         return number
@@ -322,7 +322,7 @@ def _batch_at(batches: Batches, start: int) -> int:
 
 
 def batch_shares(starts: Indices, counts: list[int]) -> npt.NDArray[np.int64]:
-    """How many samples of each format each batch gets: always within one of the exact ratio, and in sum too."""
+    """Return the samples of each format per batch, always within one of the exact ratio, also in sum."""
     numbers = [(2 * np.arange(count) + 1) / max(count, 1) for count in counts]
     formats = np.repeat(np.arange(len(counts)), counts)
     in_turn = formats[np.argsort(np.concatenate([*numbers, np.zeros(0)]), kind="stable")]
@@ -332,7 +332,7 @@ def batch_shares(starts: Indices, counts: list[int]) -> npt.NDArray[np.int64]:
 
 
 def _draw(num: int, count: int, key: tuple[int, int, int, int]) -> Indices:
-    """`count` different numbers below `num`, in random order, all choices alike."""
+    """Draw `count` different numbers below `num`, in random order, all choices equally likely."""
     seed, epoch, number, batch = key
     item = number << 40 | batch
     if num < 4 * count:
@@ -348,7 +348,7 @@ def _draw(num: int, count: int, key: tuple[int, int, int, int]) -> Indices:
 
 
 def _key(rank_schedule: RankSchedule, epoch: int, number: int) -> tuple[int, int, int]:
-    """Ranks draw apart from each other."""
+    """Return a random key that differs between ranks."""
     return rank_schedule.order.seed, epoch, number * rank_schedule.world_size + rank_schedule.rank
 
 

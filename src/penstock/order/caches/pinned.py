@@ -1,4 +1,4 @@
-"""MinIO's cache (CoorDL, VLDB 2021): filled once with what comes first, never evicted."""
+"""MinIO's cache (CoorDL, VLDB 2021): filled once with the first samples, never evicted."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from penstock.order.rank_schedule import RankSchedule
 
 
 class PinnedCache(Cache):
-    """Keeps the first records that come, until one does not fit. Hits per epoch are what it holds; per batch they vary.
+    """Cache that keeps the first records until one does not fit. Hits are constant per epoch, but vary per batch.
 
     It forgets nothing, in whatever order epochs come.
     """
@@ -34,16 +34,16 @@ class PinnedCache(Cache):
 
     @classmethod
     def num_passing(cls, num_under_way: int) -> int:
-        """Return 0: a pinned sample takes the place of no other."""
+        """Return 0, because a pinned sample replaces no other."""
         return 0
 
     @property
     def resident(self) -> Flags:
-        """What is pinned."""
+        """Samples that are pinned."""
         return self._pinned
 
     def carry(self, resident: Flags) -> None:
-        """Pins what fits of it."""
+        """Pin the samples that fit."""
         ids = np.flatnonzero(resident)
         needed = np.cumsum(self._sizes[ids], dtype=np.int64)
         num = int(np.searchsorted(needed, self._free_bytes, side="right"))
@@ -52,7 +52,7 @@ class PinnedCache(Cache):
         self._free_bytes -= self._resident_bytes
 
     def epoch(self, epoch: int, start: int = 0) -> EpochCachePlan:
-        """Hits what is pinned; pins more while there is room."""
+        """Plan an epoch: hit pinned samples, and pin more while there is room."""
         batch_range = self._rank_schedule.schedule(epoch, start).batch_range()
         hits = self._pinned[batch_range.ids]
         pins = np.zeros(len(hits), bool)
@@ -74,7 +74,7 @@ class PinnedCache(Cache):
         )
 
     def _fitting(self, misses: Indices, ids: Indices) -> Indices:
-        """The first of the missed slots, as far as they fit."""
+        """Return the first missed slots that fit."""
         needed = np.cumsum(self._sizes[ids[misses]], dtype=np.int64)
         num = int(np.searchsorted(needed, self._free_bytes, side="right"))
         self._full = num < len(misses)

@@ -1,4 +1,4 @@
-"""The first slots of every batch, format by format: how a share of a batch becomes whole slots."""
+"""First slots of every batch, format by format: conversion of a share of a batch to whole slots."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ONE = 1 << 30  # shares are whole parts of this, so that sums are exact
 
 @dataclass(frozen=True)
 class Slots:
-    """An epoch's slots, each with its number among those of its format in its batch."""
+    """Slots of an epoch, each with its number among those of its format in its batch."""
 
     ids: Indices
     starts: Indices
@@ -30,7 +30,7 @@ class Slots:
 
     @classmethod
     def of(cls, batch_range: BatchRange, formats: npt.NDArray[np.integer], num_formats: int) -> Slots:
-        """The slots of a stretch; `formats` has the format of every sample of the dataset."""
+        """Make the slots of a range of batches; `formats` has the format of every sample of the dataset."""
         cells = np.repeat(np.arange(batch_range.num_batches, dtype=np.int32), np.diff(batch_range.starts))
         if num_formats > 1:
             cells = cells * np.int32(num_formats) + formats[batch_range.ids].astype(np.int32)
@@ -40,21 +40,21 @@ class Slots:
         )
 
     def first(self, shares: Indices) -> Flags:
-        """The first slots of each format in each batch, as many as its share (in parts of `ONE`) of them.
+        """Return the first slots of each format in each batch, up to its share (in parts of `ONE`).
 
-        What rounding leaves over is carried on to the next format and batch. So with equal shares the batches differ by
-        at most one slot, whatever their formats.
+        The remainder of rounding is carried to the next format and batch. So with equal shares, batches differ by at
+        most one slot, whatever their formats.
         """
         first: Flags = self.numbers < self.quota(shares)[self.cells]
         return first
 
     def quota(self, shares: Indices) -> Indices:
-        """How many slots of each cell `first` takes."""
+        """Return the number of slots of each cell that `first` takes."""
         owed = np.cumsum(self.counts * np.tile(shares, len(self.counts) // self.num_formats))
         return np.diff(owed // ONE, prepend=0)
 
     def ordinals(self, wanted: Flags) -> Indices:
-        """For each wanted slot, how many wanted ones come before it in its batch; -1 for the others."""
+        """Return, for each wanted slot, the number of wanted ones before it in its batch; -1 for the others."""
         before = np.cumsum(wanted) - 1
         at_start = np.concatenate([[0], before + 1])[self.starts[:-1]]
         return np.where(wanted, before - np.repeat(at_start, np.diff(self.starts)), -1)
@@ -63,9 +63,9 @@ class Slots:
 def trim(
     now: Slots, keeps: Flags, preference: Indices, excess_bytes: Indices, sizes: npt.NDArray[np.integer]
 ) -> Indices | None:
-    """Samples to give up after all, so that after batch b at least excess_bytes[b] are not kept; None if too few are.
+    """Choose samples to give up, so that after batch b at least excess_bytes[b] are not kept; None if impossible.
 
-    `preference` says, of every sample of the dataset, how gladly it is given up; below zero, never. A sample can be
+    `preference` has, for every sample of the dataset, how willingly it is given up; below zero, never. A sample can be
     given up once it is used.
     """
     slots = np.flatnonzero(keeps & (preference[now.ids] >= 0))
@@ -87,7 +87,7 @@ def trim(
 
 
 def _numbers(cells: npt.NDArray[np.int32], counts: Indices, num_formats: int) -> npt.NDArray[np.int32]:
-    """How many slots of the same cell come before each slot."""
+    """Return the number of slots of the same cell before each slot."""
     begins = (np.cumsum(counts) - counts).astype(np.int32)
     in_turn = np.arange(len(cells), dtype=np.int32)
     if num_formats == 1:

@@ -1,8 +1,8 @@
-"""Liquid's constant hits by foresight: no region of memory, no window that shrinks, and the order stays what it is.
+"""Cache with Liquid's constant hits, but without its regions and shrinking windows, and with an unchanged order.
 
-When a sample is used, its place in the next epoch is known. It is kept if and only if its slot there is one of the k
-that were chosen of its format in its batch (`balance.py`). So every batch of the next epoch finds the same number of
-records in memory and reads the same number, and what is in memory at any moment is known before the epoch starts.
+When a sample is used, its position in the next epoch is known. It is kept if its slot there is one of the k that were
+chosen of its format in its batch (`balance.py`). So every batch of the next epoch finds the same number of records in
+memory and reads the same number, and the contents of memory are known before the epoch starts.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ GOOD_ENOUGH = 0.998  # of the capacity: a search that comes so close stops
 
 
 class RollingCache(Cache):
-    """Keeps the same share of every batch, the largest whose peak fits `capacity_bytes`.
+    """Cache that keeps the same share of every batch, the largest whose peak fits `capacity_bytes`.
 
-    `favour` may give each format's share relative to the others, as a plan does; all are 1 if absent. Where the order
-    has a window, whole runs are kept, and hits are constant over many batches instead of in each.
+    `favour` may give each format's share relative to the others, as a plan does; the default is 1. If the order has a
+    window, whole runs are kept, and hits are constant over many batches instead of in each.
     """
 
     keeps_samples = True
@@ -63,20 +63,20 @@ class RollingCache(Cache):
 
     @property
     def kept_share(self) -> float:
-        """The share of each batch that is served from memory once the cache is warm."""
+        """Share of each batch that is served from memory once the cache is warm."""
         return self._target / ONE
 
     @property
     def resident(self) -> Flags:
-        """What the last epoch kept for the next one."""
+        """Samples that the last epoch kept for the next one."""
         return self._resident
 
     def carry(self, resident: Flags) -> None:
-        """Uses what of it the first epoch would have kept."""
+        """Take over the samples that the first epoch would have kept."""
         self._carried = resident
 
     def epoch(self, epoch: int, start: int = 0) -> EpochCachePlan:
-        """Finds what the last epoch kept; keeps what the next one wants."""
+        """Plan an epoch: find what the last one kept, and keep what the next one wants."""
         coming = self._coming
         if coming is None or coming.epoch != epoch or start > 0:
             coming = self._begin(epoch, start)
@@ -103,9 +103,9 @@ class RollingCache(Cache):
         )
 
     def _begin(self, epoch: int, start: int) -> _Coming:
-        """With an empty memory: find the share that fits from the next epoch on.
+        """Start with an empty memory, and find the share that fits from the next epoch on.
 
-        The smaller the set, the more its peaks differ from epoch to epoch, and the more epochs are looked at.
+        The smaller the set, the more its peaks differ between epochs, and the more epochs are examined.
         """
         self._resident[:] = False
         slots = self._slots(epoch, start)
@@ -126,7 +126,7 @@ class RollingCache(Cache):
         return _Coming(epoch, slots, wanted)
 
     def _fitting(self, now: Slots, hits: Flags, later: Slots) -> Flags:
-        """The slots of the next epoch whose samples are kept: the first of every batch, as far as they fit."""
+        """Return the slots of the next epoch whose samples are kept: the first of every batch, as far as they fit."""
         wanted = self._chosen(Epochs(now, hits, later), self._target)
         keeps = self._kept(now, later, wanted)
         excess = self._occupancy(now, hits, keeps)[1:] - self._capacity_bytes
@@ -151,7 +151,7 @@ class RollingCache(Cache):
         return slots.first(self._shares(kept))
 
     def _chosen(self, epochs: Epochs, kept: int) -> Flags:
-        """The slots of the later epoch to keep, if nothing runs short."""
+        """Return the slots of the later epoch to keep, if memory suffices."""
         if self._run_of_sample is not None:
             return self._first(epochs.later, kept)
         return choose(epochs, epochs.later.quota(self._shares(kept)), self._sizes)
@@ -160,7 +160,7 @@ class RollingCache(Cache):
         return np.minimum(np.round(kept * self._favour), ONE).astype(np.int64)
 
     def _kept(self, now: Slots, later: Slots, wanted: Flags) -> Flags:
-        """The slots of now whose samples are wanted later."""
+        """Return the slots of the current epoch whose samples are wanted later."""
         return self._flagged(later.ids[wanted])[now.ids]
 
     def _flagged(self, ids: Indices) -> Flags:
@@ -175,7 +175,7 @@ class RollingCache(Cache):
 
 @dataclass(frozen=True)
 class _Coming:
-    """The epoch that is expected next."""
+    """Epoch that is expected next."""
 
     epoch: int
     slots: Slots
@@ -183,7 +183,7 @@ class _Coming:
 
 
 def _largest(peak: Callable[[int], int], most: int, capacity_bytes: int) -> int:
-    """The largest share, up to `most` and nearly, whose peak fits. A share of nothing always does."""
+    """Return about the largest share, up to `most`, whose peak fits. A share of zero always fits."""
     highest = peak(most)
     if highest <= capacity_bytes:
         return most

@@ -16,21 +16,21 @@ from penstock.order.rank_schedule import RankSchedule
 
 @dataclass(frozen=True)
 class RunSlots(Slots):
-    """Slots of which a share is taken by runs: each in or out as a whole, evenly in the order in which they begin."""
+    """Slots whose share is taken by runs: each as a whole, evenly in the order in which they begin."""
 
     runs: Indices
     """The run of each slot, numbered as they begin."""
 
     @classmethod
     def by_run(cls, slots: Slots, run_of_sample: Indices) -> RunSlots:
-        """The same slots; `run_of_sample` has the run of every sample of the dataset."""
+        """Make the same slots by run; `run_of_sample` has the run of every sample of the dataset."""
         _, first, inverse = np.unique(run_of_sample[slots.ids], return_index=True, return_inverse=True)
         turn = np.empty(len(first), np.int64)
         turn[np.argsort(first)] = np.arange(len(first))
         return cls(**vars(slots), runs=turn[inverse])
 
     def first(self, shares: Indices) -> Flags:
-        """The slots of every so many-th run, of each format apart."""
+        """Return the slots of evenly spaced runs, for each format separately."""
         num_runs = int(self.runs.max(initial=-1)) + 1
         formats = np.zeros(num_runs, np.int64)
         formats[self.runs] = self.cells % self.num_formats
@@ -44,7 +44,7 @@ class RunSlots(Slots):
 
 
 class WindowedCache(Cache):
-    """A cache whose misses are read run by run, when the first sample of a run is due."""
+    """Cache whose misses are read run by run, when the first sample of a run is due."""
 
     def __init__(self, cache: Cache, run_of_sample: Indices, sizes: npt.NDArray[np.integer]) -> None:
         self._cache = cache
@@ -59,16 +59,16 @@ class WindowedCache(Cache):
 
     @property
     def resident(self) -> Flags | None:
-        """That of the cache inside."""
+        """Samples in memory of the inner cache."""
         return self._cache.resident
 
     def carry(self, resident: Flags) -> None:
-        """What is in memory may be less of each sample than the next epoch wants: its rest is read ahead as well."""
+        """Take over samples, of which memory may hold less than the next epoch wants; the rest is read ahead."""
         self._cache.carry(resident)
         self._completes = True
 
     def epoch(self, epoch: int, start: int = 0) -> EpochCachePlan:
-        """The inner cache's epoch, with its reads gathered into runs."""
+        """Plan the inner cache's epoch, with its reads gathered into runs."""
         cache_plan = self._cache.epoch(epoch, start)
         misses = np.arange(len(cache_plan.ids)) if self._completes else np.flatnonzero(~cache_plan.hits)
         self._completes = False

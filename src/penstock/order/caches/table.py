@@ -1,4 +1,4 @@
-"""The caches by name."""
+"""Table of caches by name."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def open_cache(
     capacity_bytes: int,
     read_sizes: npt.NDArray[np.integer] | None = None,
 ) -> Cache:
-    """The cache of one rank.
+    """Open the cache of one rank.
 
-    `sizes` has the bytes that each sample of the dataset takes in memory; `capacity_bytes` is never exceeded.
-    `read_sizes` has what it takes while it waits for its batch, where a window reads it before: `sizes` if absent.
+    `sizes` has the bytes of each sample of the dataset in memory; `capacity_bytes` is never exceeded. `read_sizes` has
+    the bytes of a sample while it waits for its batch, if a window reads it before; `sizes` by default.
 
     >>> from penstock.order import Order
     >>> rank_schedule = RankSchedule(Order(np.zeros(6400, np.uint8), seed=1), batch_size=64)
@@ -61,7 +61,7 @@ def open_cache(
 
 
 def policy_of(name: str) -> type[Cache]:
-    """Return the class of a cache by its name; refuse a name that is none."""
+    """Return the class of a cache by its name; refuse an unknown name."""
     if name not in CACHES:
         raise ArgumentError(
             f"there is no cache '{name}'", where="cache", fix=f"choose one of {', '.join(CACHES)}", code=100

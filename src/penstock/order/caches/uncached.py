@@ -1,4 +1,4 @@
-"""The two caches that keep nothing themselves."""
+"""Two caches that keep nothing themselves."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from penstock.order.rank_schedule import RankSchedule
 
 
 class NoCache(Cache):
-    """Every batch reads all its records, past the page cache."""
+    """Policy in which every batch reads all its records, past the page cache."""
 
     def __init__(self, rank_schedule: RankSchedule) -> None:
         self._rank_schedule = rank_schedule
@@ -21,7 +21,7 @@ class NoCache(Cache):
         return cls(rank_schedule)
 
     def epoch(self, epoch: int, start: int = 0) -> EpochCachePlan:
-        """Reads everything."""
+        """Plan an epoch that reads everything."""
         batch_range = self._rank_schedule.schedule(epoch, start).batch_range()
         nothing = np.zeros(len(batch_range.ids), bool)
         resident_bytes = np.zeros(len(batch_range.starts), np.int64)
@@ -31,6 +31,6 @@ class NoCache(Cache):
 
 
 class SystemCache(NoCache):
-    """Reads everything too, but through the page cache: best where all of the dataset fits it."""
+    """Policy that reads everything through the page cache; best if the whole dataset fits in it."""
 
     buffered = True
