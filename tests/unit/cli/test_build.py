@@ -88,7 +88,7 @@ def test_a_dry_run_writes_nothing(photos: Path, tmp_path: Path, capsys: pytest.C
         (("--format", "gif"), "there is no codec 'gif'"),
         (("--format", "bmp"), "cannot hold 'bmp'"),
         (("--mix", "png=0.5"), "add up to 0.5"),
-        (("--format", "png", "--on-error", "shrug"), "no policy"),
+        (("--format", "png", "--on-error", "shrug"), "not a policy"),
         (("--format", "png", "--field", "mask"), "not NAME=FORMAT"),
         (("--format", "png", "--field", "mask=png"), "no further image field is named 'mask'"),
         (("--format", "png", "--shard-size", "1"), "too small"),

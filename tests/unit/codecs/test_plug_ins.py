@@ -135,7 +135,7 @@ print(type(find("raw")).__name__, names().count("raw"))
     ("target", "reason"),
     [
         ("squeezed_plugin:MISSING", "has no attribute 'MISSING'"),
-        ("squeezed_plugin:zlib", "squeezed_plugin:zlib is no penstock.codecs.Codec"),
+        ("squeezed_plugin:zlib", "squeezed_plugin:zlib is not a penstock.codecs.Codec"),
         ("missing_module:CODEC", "No module named 'missing_module'"),
     ],
 )

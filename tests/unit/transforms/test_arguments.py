@@ -24,28 +24,28 @@ from penstock.transforms import (
 )
 
 WRONG: list[tuple[Callable[[], Transform], str]] = [
-    (lambda: Resize(0), "no size"),
-    (lambda: Resize((1, 2, 3)), "no size"),
+    (lambda: Resize(0), "not a size"),
+    (lambda: Resize((1, 2, 3)), "not a size"),
     (lambda: Resize(None), "neither size nor max_size"),
     (lambda: Resize(64, max_size=64), "must be above size"),
     (lambda: Resize((64, 64), max_size=80), "one number"),
     (lambda: Resize(64, "cubic"), "no interpolation"),  # type: ignore[arg-type]
     (lambda: Resize(64, antialias=False), "antialias=False is not supported"),
-    (lambda: CenterCrop(-3), "no size"),
-    (lambda: CenterCrop(2.5), "no size"),  # type: ignore[arg-type]
-    (lambda: RandomCrop(32, padding=(1, 2, 3)), "no padding"),
-    (lambda: RandomCrop(32, padding=-1), "no padding"),
+    (lambda: CenterCrop(-3), "not a size"),
+    (lambda: CenterCrop(2.5), "not a size"),  # type: ignore[arg-type]
+    (lambda: RandomCrop(32, padding=(1, 2, 3)), "not a padding"),
+    (lambda: RandomCrop(32, padding=-1), "not a padding"),
     (lambda: RandomCrop(32, padding_mode="wrap"), "no padding mode"),
     (lambda: RandomCrop(32, fill={"label": 3}), "fill names"),
-    (lambda: RandomCrop(32, fill=[1, 2, 3, 4, 5]), "no colour"),
-    (lambda: RandomResizedCrop(32, scale=(1.0, 0.1)), "no range"),
+    (lambda: RandomCrop(32, fill=[1, 2, 3, 4, 5]), "not a colour"),
+    (lambda: RandomResizedCrop(32, scale=(1.0, 0.1)), "not a range"),
     (lambda: RandomResizedCrop(32, ratio=(0.0, 1.0)), "begins at 0"),
-    (lambda: RandomResizedCrop(32, scale=0.5), "no range"),  # type: ignore[arg-type]
-    (lambda: ScaleJitter((32, 32), scale_range=(-1, 2)), "no range"),
-    (lambda: RandomHorizontalFlip(1.5), "no probability"),
+    (lambda: RandomResizedCrop(32, scale=0.5), "not a range"),  # type: ignore[arg-type]
+    (lambda: ScaleJitter((32, 32), scale_range=(-1, 2)), "not a range"),
+    (lambda: RandomHorizontalFlip(1.5), "not a probability"),
     (lambda: ColorJitter(brightness=-1), "negative"),
-    (lambda: ColorJitter(hue=0.7), "no range"),
-    (lambda: ColorJitter(contrast=(2, 1)), "no range"),
+    (lambda: ColorJitter(hue=0.7), "not a range"),
+    (lambda: ColorJitter(contrast=(2, 1)), "not a range"),
     (lambda: ToDtype("int64"), "cannot become"),
     (lambda: ToDtype("no type"), "cannot become"),
     (lambda: Normalize([0.5, 0.5], [1.0]), "2 means and 1"),

@@ -149,5 +149,5 @@ def test_ours_in_an_order_that_cannot_run_are_refused(transforms: list[Transform
 
 
 def test_what_cannot_be_called_is_no_transform() -> None:
-    with pytest.raises(ArgumentError, match="no transform"):
+    with pytest.raises(ArgumentError, match="not a transform"):
         split([3])  # type: ignore[list-item]
