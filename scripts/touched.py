@@ -112,7 +112,7 @@ RULES = (
     Rule(("native/pixels/*", "src/penstock/transforms/*"), ("tests/parity", "tests/unit/transforms")),
     Rule(
         ("src/penstock/auto/*", "src/penstock/doctor/*", "src/penstock/profile/*", "src/penstock/plan/*"),
-        ("tests/unit/cli/test_auto.py", "tests/unit/cli/test_doctor.py"),
+        ("tests/unit/cli/test_auto.py", "tests/unit/cli/test_doctor.py", "tests/unit/doctor"),
     ),
     Rule(("native/synth/*", "src/penstock/synth/*"), ("tests/unit/synth",)),
     Rule(("src/penstock/lab/*", "src/penstock/torch/*"), ("tests/unit/lab",)),

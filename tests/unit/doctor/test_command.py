@@ -38,7 +38,7 @@ def program(folder: Path, *, load: float, step: float, workers: int = 0) -> list
     return [sys.executable, str(path)]
 
 
-@pytest.mark.parametrize("workers", [0, 1])
+@pytest.mark.parametrize("workers", [0, pytest.param(1, marks=pytest.mark.long)])
 def test_a_sleep_in_the_loader_is_found(tmp_path: Path, workers: int) -> None:
     exit_code, observed = watch_command(program(tmp_path, load=0.02, step=0.001, workers=workers))
     found = diagnose_run(observed)
@@ -76,6 +76,7 @@ def test_cpu_time_of_children_is_counted() -> None:
     assert observed.cpu_seconds > 0.4
 
 
+@pytest.mark.long
 def test_a_dataset_that_raises_when_it_is_looked_at_trains_on(tmp_path: Path) -> None:
     text = PROGRAM.format(load=0, step=0, workers=0).replace(
         '    root = "photos"\n',
@@ -89,6 +90,7 @@ def test_a_dataset_that_raises_when_it_is_looked_at_trains_on(tmp_path: Path) ->
     assert (exit_code, observed.num_batches, observed.roots) == (0, 12, ())
 
 
+@pytest.mark.long
 def test_a_loader_is_looked_at_once_a_pass(tmp_path: Path) -> None:
     text = PROGRAM.format(load=0, step=0, workers=0).replace(
         '    root = "photos"\n',

@@ -73,7 +73,7 @@ def double(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return sys.executable
 
 
-@pytest.mark.parametrize("name", ["plain.pth", "checkpoint.pth.tar"])
+@pytest.mark.parametrize("name", ["plain.pth", pytest.param("checkpoint.pth.tar", marks=pytest.mark.long)])
 def test_weights_come_from_a_file(name: str, double: str, files: Path) -> None:
     found = measure_learned(FORMAT, IMAGES, double, str(files / name))
     assert (found["num_images"], found["is_untrained"]) == (2, 0)

@@ -59,6 +59,7 @@ def test_noise_reverses_codecs(smooth: Path, tmp_path: Path) -> None:
 class TestLabelsInTexture:
     """What strong compression throws away first is the label: answers about lossy images turn around."""
 
+    @pytest.mark.long
     def test_reverse_dropin(self, striped: Callable[[str], Path], tmp_path: Path) -> None:
         coarse, texture = (
             found("dropin", striped(kind), tmp_path / kind, *LEARNING, "formats=jpeg:q=5")
@@ -74,6 +75,7 @@ class TestLabelsInTexture:
         ]
         assert [verdict.values["verdict"] for verdict in verdicts] == ["Compress", "Subsample"]
 
+    @pytest.mark.long
     def test_reverse_fidelity(self, striped: Callable[[str], Path], tmp_path: Path) -> None:
         enough = [
             found("fidelity", striped(kind), tmp_path / kind, *LEARNING, f"disk={FAST}", "scans=1").values["best"]
