@@ -1,4 +1,4 @@
-"""Build libjpeg-turbo, libwebp, libdeflate and xxHash with MemorySanitizer, from the distribution's source packages.
+"""Build libc++, libjpeg-turbo, libwebp, libdeflate and xxHash with MemorySanitizer, from the distribution's sources.
 
 MemorySanitizer needs every byte to be written by code that it has instrumented: with the system's own libraries each
 decode would look like a use of uninitialised memory. The sources are those of the packages that are installed here,
@@ -12,11 +12,19 @@ import re
 import shutil
 import subprocess
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
-from scripts.system import LIBRARIES, clang_suffix
+from scripts.system import CLANG_SUFFIXES, LIBRARIES, install_command
 
 FLAGS = "-O1 -g1 -fno-omit-frame-pointer -fPIC -fsanitize=memory -fsanitize=fuzzer-no-link"
+LEAST_CLANG = 16
+"""The first whose libc++ has the algorithms of C++20 that native/ uses."""
+TRIED_CLANG = 19
+LIBCXX_PARTS = ("cmake", "libcxx", "libcxxabi", "llvm/cmake", "llvm/utils/llvm-lit", "runtimes")
+"""Folders of LLVM's sources that a libc++ is built from."""
+SHALLOW = ("--wildcards", "--no-wildcards-match-slash")
+"""Arguments of tar: a name with a star stands for one folder, not for any number of them."""
 APT_LISTS = Path("/etc/apt")
 PKG_CONFIG = """\
 Name: {name}
@@ -36,7 +44,7 @@ def build_libraries(folder: Path) -> Path:
     prefix = folder / "memory"
     done = folder / "memory.done"
     versions = source_versions()
-    key = repr((versions, FLAGS, clang_suffix()))
+    key = repr((versions, FLAGS, LIBCXX_PARTS))
     if done.is_file() and done.read_text() == key:
         return prefix
     if shutil.which("dpkg-source") is None:
@@ -44,6 +52,7 @@ def build_libraries(folder: Path) -> Path:
     shutil.rmtree(folder, ignore_errors=True)
     (folder / "sources").mkdir(parents=True)
     fetch_sources(versions, folder)
+    _libcxx(folder / "sources", prefix)
     for name, build in (("libjpeg-turbo", _jpeg), ("libwebp", _webp), ("libdeflate", _deflate), ("xxhash", _xxhash)):
         (source,) = [path for path in (folder / "sources").glob(f"{name}-*") if path.is_dir()]
         build(source, prefix, versions[name])
@@ -52,9 +61,9 @@ def build_libraries(folder: Path) -> Path:
 
 
 def source_versions() -> dict[str, str]:
-    """Name and version of the source packages of the libraries that are installed."""
+    """Name and version of the source packages of the libraries, and of the compiler, that are installed."""
     found = {}
-    for package in LIBRARIES.values():
+    for package in (*LIBRARIES.values(), f"clang-{clang_version(memory_suffix())}"):
         told = subprocess.run(
             ["dpkg-query", "-W", "-f", "${source:Package} ${source:Version}", package], capture_output=True, text=True
         )
@@ -63,6 +72,28 @@ def source_versions() -> dict[str, str]:
         name, version = told.stdout.split()
         found[name] = version
     return found
+
+
+def memory_suffix() -> str:
+    """Return the ending of the name of the newest clang. One compiler must build everything that is instrumented."""
+    for suffix in sorted(CLANG_SUFFIXES, key=lambda suffix: -(clang_version(suffix) or 0)):
+        if (clang_version(suffix) or 0) >= LEAST_CLANG:
+            return suffix
+    packages = [f"clang-{TRIED_CLANG}", f"libclang-rt-{TRIED_CLANG}-dev"]
+    raise LibraryError(
+        f"MemorySanitizer needs clang {LEAST_CLANG} or newer\n  fix:   {install_command(packages)}",
+    )
+
+
+@cache
+def clang_version(suffix: str) -> int | None:
+    """Return the main version of the clang with this suffix; None without such a clang."""
+    command = shutil.which(f"clang++{suffix}")
+    if command is None:
+        return None
+    return int(
+        subprocess.run([command, "-dumpversion"], capture_output=True, text=True, check=True).stdout.split(".")[0]
+    )
 
 
 def fetch_sources(versions: dict[str, str], folder: Path) -> None:
@@ -82,8 +113,12 @@ def fetch_sources(versions: dict[str, str], folder: Path) -> None:
         *("-o", "APT::Sandbox::User=", "-o", "Debug::NoLocking=1"),
     ]
     _run(["apt-get", "-q", *options, "update"], folder)
-    wanted = [f"{name}={version}" for name, version in versions.items()]
+    compiler = [name for name in versions if name.startswith("llvm-toolchain")]
+    wanted = [f"{name}={version}" for name, version in versions.items() if name not in compiler]
     _run(["apt-get", "-q", *options, "source", *wanted], folder / "sources")
+    for name in compiler:  # of 160 MB, few folders are wanted
+        command = ["apt-get", "-q", *options, "source", "--download-only", f"{name}={versions[name]}"]
+        _run(command, folder / "sources")
 
 
 def as_source_entries(text: str) -> str:
@@ -96,6 +131,26 @@ def as_source_entries(text: str) -> str:
     """
     text = re.sub(r"(?m)^Types:.*$", "Types: deb-src", text)
     return re.sub(r"(?m)^deb\s", "deb-src ", text)
+
+
+def _libcxx(sources: Path, prefix: Path) -> None:
+    """Build LLVM's C++ library and its run-time support, as static libraries."""
+    (archive,) = sources.glob("llvm-toolchain-*.orig.tar.*")
+    tree = sources / "llvm"
+    tree.mkdir()
+    names = [f"*/{part}" for part in LIBCXX_PARTS]
+    excluded = [f"--exclude=*/{name}/*" for name in ("test", "docs", "benchmarks")]
+    _run(["tar", "-xf", str(archive), "--strip-components=1", *excluded, *SHALLOW, *names], tree)
+    _cmake(
+        tree / "runtimes",
+        prefix,
+        *("-DLLVM_ENABLE_RUNTIMES=libcxx;libcxxabi", "-DLIBCXX_CXX_ABI=libcxxabi", "-DLLVM_INCLUDE_TESTS=OFF"),
+        *(f"-D{name}_ENABLE_SHARED=OFF" for name in ("LIBCXX", "LIBCXXABI")),
+        *(f"-D{name}_INCLUDE_TESTS=OFF" for name in ("LIBCXX", "LIBCXXABI")),
+        *(f"-DLIBCXX_INCLUDE_{name}=OFF" for name in ("BENCHMARKS", "DOCS")),
+        *("-DLIBCXX_INSTALL_MODULES=OFF", "-DLIBCXXABI_USE_LLVM_UNWINDER=OFF"),
+        flags=FLAGS.replace(" -fsanitize=fuzzer-no-link", ""),  # it is no code to explore
+    )
 
 
 def _jpeg(source: Path, prefix: Path, version: str) -> None:
@@ -125,8 +180,8 @@ def _xxhash(source: Path, prefix: Path, version: str) -> None:
     _describe(prefix, "libxxhash", version, "xxhash")
 
 
-def _cmake(source: Path, prefix: Path, *options: str) -> None:
-    suffix = clang_suffix()
+def _cmake(source: Path, prefix: Path, *options: str, flags: str = FLAGS) -> None:
+    suffix = memory_suffix()
     build = source / "build-memory"
     configure = [
         *(
@@ -138,7 +193,8 @@ def _cmake(source: Path, prefix: Path, *options: str) -> None:
             "-DCMAKE_BUILD_TYPE=None",
             "-DCMAKE_POSITION_INDEPENDENT_CODE=ON",
         ),
-        *(f"-DCMAKE_C_COMPILER=clang{suffix}", f"-DCMAKE_CXX_COMPILER=clang++{suffix}", f"-DCMAKE_C_FLAGS={FLAGS}"),
+        *(f"-DCMAKE_C_COMPILER=clang{suffix}", f"-DCMAKE_CXX_COMPILER=clang++{suffix}"),
+        *(f"-DCMAKE_C_FLAGS={flags}", f"-DCMAKE_CXX_FLAGS={flags}"),
         *(
             f"-DCMAKE_INSTALL_PREFIX={prefix}",
             f"-DCMAKE_INSTALL_LIBDIR={prefix}/lib",
@@ -160,7 +216,7 @@ def _compile(
     objects.mkdir(parents=True)
     for number, file in enumerate(sorted(files)):  # numbered: two folders may hold a file of one name
         out = str(objects / f"{number}.o")
-        _run([f"clang{clang_suffix()}", *FLAGS.split(), *options, "-c", str(file), "-o", out], objects)
+        _run([f"clang{memory_suffix()}", *FLAGS.split(), *options, "-c", str(file), "-o", out], objects)
     _run(["ar", "rcs", str(prefix / "lib" / f"lib{name}.a"), *sorted(map(str, objects.glob("*.o")))], prefix)
     for header in headers:
         shutil.copy(header, prefix / "include" / include)

@@ -12,7 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from fuzz.libraries import build_libraries
+from fuzz.libraries import build_libraries, memory_suffix
 from fuzz.seeds import write_seeds
 from scripts.system import FUZZ_PACKAGES, clang_can_fuzz, clang_suffix, install_command
 
@@ -89,12 +89,13 @@ def environment(sanitizer: str = "address") -> dict[str, str]:
 
 
 def _build_commands(sanitizer: str) -> list[list[str]]:
-    suffix, folder = clang_suffix(), str(build_folder(sanitizer))
+    suffix = clang_suffix() if sanitizer == "address" else memory_suffix()
+    folder = str(build_folder(sanitizer))
     configure = [
         *("cmake", "-S", str(ROOT), "-B", folder),
         *(f"-DCMAKE_CXX_COMPILER=clang++{suffix}", f"-DCMAKE_C_COMPILER=clang{suffix}"),
         *("-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DPENSTOCK_FUZZ=ON", "-DPENSTOCK_PYTHON=OFF"),
-        f"-DPENSTOCK_FUZZ_SANITIZER={sanitizer}",
+        *(f"-DPENSTOCK_FUZZ_SANITIZER={sanitizer}", f"-DPENSTOCK_FUZZ_LIBCXX={BUILD / 'libraries' / 'memory'}"),
     ]
     # Of the memory's, only what the targets need: the other layers are threads and files around the codecs.
     parts = [] if sanitizer == "address" else ["--target", "fuzz_targets"]
