@@ -25,15 +25,15 @@ from penstock.transforms.named import named
 from penstock.types import OnProgress, no_progress
 
 WORTH_BUILDING = 1.10
-"""How many times faster the mix must be predicted to be."""
+"""Predicted speed-up that makes a build worthwhile."""
 MUCH_SECONDS, MUCH_BYTES = 600.0, 20 * 10**9
 """A build above either is asked about."""
 BENCH_SECONDS = 20.0
-"""Of an epoch, at most, and of all epochs together about as much: small datasets take many."""
+"""Time limit of an epoch, and about the time of all epochs together; small datasets take many."""
 CACHE = "rolling"
 """The cache that a plan counts on."""
 FILL_SECONDS = 25.0
-"""Of the epoch that fills a cache, at most: with more, both sides are benched without it."""
+"""Time limit for filling a cache; beyond it, both sides are benchmarked without one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class AutoOptions:
     limits: Limits = NO_LIMITS
     formats: str = ""
     cache_bytes: int | None = None
-    """For the loader's cache, on both sides. None: none, or what half of an emulated memory leaves for it."""
+    """Size of the loader's cache on both sides. None: no cache, or what half of an emulated memory leaves."""
     seed: int = 0
 
 

@@ -39,7 +39,7 @@ class CodecBench:
     threads: int
     repeats: int
     clock: str
-    """What speeds are computed from: "cpu" on one thread, "wall" on several."""
+    """Clock of the speeds: "cpu" on one thread, "wall" on several."""
     stored: tuple[FormatResult, ...]
     """The files as they are, by codec; only decoding is timed."""
     formats: tuple[FormatResult, ...]

@@ -26,7 +26,7 @@ class SourceImage:
     info: ImageInfo
     pixels: Pixels
     decode_seconds: float
-    """What its first decode took."""
+    """Time of the first decode."""
 
 
 @dataclass(frozen=True, slots=True)

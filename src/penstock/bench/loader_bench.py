@@ -30,15 +30,15 @@ class LoaderBenchOptions:
     decode: str = "exact"
     epochs: int = 3
     max_seconds: float | None = None
-    """Of an epoch: what is loaded by then is what is counted. None: all of it."""
+    """Time limit of an epoch; images loaded by then are counted. None: no limit."""
     window: str | int | None = None
-    """As a loader takes it; "none" for none, whatever the dataset records."""
+    """Window as a loader takes it; "none" turns it off, whatever the dataset records."""
     cache_bytes: int = 0
-    """For the loader's own cache, of samples as they are kept; 0 leaves it to `memory`."""
+    """Size of the loader's own cache, in the form of `cache_format`; 0 leaves it to `memory`."""
     cache_format: str = "encoded"
-    """What samples are while they stay in memory."""
+    """Form of samples in the cache."""
     on_error: str = "raise"
-    """What becomes of a sample that cannot be decoded, as a loader takes it."""
+    """Policy for samples that cannot be decoded, as a loader takes it."""
 
     def __post_init__(self) -> None:
         named(self.transform)
@@ -59,7 +59,7 @@ class EpochResult:
     num_images: int
     seconds: float
     cpu_seconds: float
-    """Of the whole process."""
+    """CPU seconds of the whole process."""
     bytes_read: int
     stages: dict[str, StageSeconds]
     """`storage`, `decode` and `compute`, which only takes batches and drops them here."""
@@ -85,7 +85,7 @@ class LoaderBench:
     options: LoaderBenchOptions
     num_samples: int
     first_batch_seconds: float
-    """From before the loader was made."""
+    """Seconds until the first batch, including the construction of the loader."""
     epochs: tuple[EpochResult, ...]
     stats: dict[str, Any]
     """`Loader.stats()` at the end."""

@@ -24,7 +24,7 @@ class Distortion:
     """Difference between decoded and original images."""
 
     psnr: Spread
-    """In dB; infinite for an image that came back exactly."""
+    """PSNR in dB; infinite for an image that was restored exactly."""
     ms_ssim: Spread
 
 
@@ -34,19 +34,19 @@ class FormatResult:
 
     format: str
     lossless: bool
-    """Whether the format promises to be; if so, every image was compared before anything was timed."""
+    """True if the format is lossless; every image was then compared before timing."""
     threads: int
     num_images: int
     num_refused: int
     refusal: str
-    """Why the first of them was refused."""
+    """Reason why the first of them was refused."""
     pixel_bytes: int
     encoded_bytes: int
     encode: Speed | None
-    """None for files as they are stored, and for a format that holds none of the images."""
+    """Speed of encoding; absent for stored files, and for a format that holds none of the images."""
     decode: Speed | None
     distortion: Distortion | None
-    """None for a lossless format."""
+    """Distortion of a lossy format; absent for a lossless one."""
 
     @property
     def ratio(self) -> float:

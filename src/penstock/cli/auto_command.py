@@ -124,7 +124,9 @@ def _ask(decision: Decision, out_folder: Path, yes: bool) -> None:
     if yes or not decision.is_much:
         return
     if not sys.stdin.isatty():
-        raise ArgumentError("this build is large, and there is nobody to ask", where=str(out_folder), fix="add --yes")
+        raise ArgumentError(
+            "this build is large, and there is no terminal to ask on", where=str(out_folder), fix="add --yes"
+        )
     if not typer.confirm("Build it?", err=True):
         raise typer.Exit(1)
 

@@ -14,19 +14,19 @@ class Observed:
 
     num_batches: int
     wait_seconds: float
-    """In `next()` of the loader, first batches left out."""
+    """Time in `next()` of the loader, without the first batches."""
     step_seconds: float
-    """Between batches: the model, and all else that the loop does."""
+    """Time between batches: the model, and everything else in the loop."""
     first_wait_seconds: float
-    """Until the first batches came."""
+    """Time until the first batches arrived."""
     wall_seconds: float
     cpu_seconds: float
     cores: int
     disk_bytes: int
     disk_bytes_per_second: float | None = None
-    """What the disk could do, if it was measured."""
+    """Measured rate of the disk, if known."""
     gpu_share: float | None = None
-    """Of the GPUs' time that was busy; None if no GPU was seen."""
+    """Busy share of the GPUs' time; None if no GPU was seen."""
     num_workers: int | None = None
     roots: tuple[str, ...] = ()
     """Folders of the datasets that were read."""
@@ -45,7 +45,7 @@ class Diagnosis:
     cpu_share: float
     disk_share: float | None
     most_to_gain: float
-    """How many times faster it would be if it never waited."""
+    """Speed-up if the loop never waited."""
     advice: tuple[str, ...]
     gpu_share: float | None = None
 

@@ -29,7 +29,7 @@ class Phases:
     prep_stall_seconds: float
     fetch_stall_seconds: float
     is_cold: bool
-    """Whether the page cache was emptied for the last phase; otherwise nothing can be said of fetching."""
+    """True if the page cache was emptied for the last phase; otherwise fetching is unknown."""
 
     @property
     def bottleneck(self) -> Bottleneck:

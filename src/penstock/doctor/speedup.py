@@ -28,7 +28,7 @@ class SpeedupEstimate:
     converted: float
     mix: dict[str, float]
     disk_bytes_per_second: float
-    """As measured on the way."""
+    """Rate of the disk, measured during the profile."""
 
     @property
     def gain(self) -> float:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from penstock.load.loader_keywords import CommonKeywords
 
 ON_HOST = ("id",)
-"""What stays a NumPy array: JAX would make 32-bit numbers of it."""
+"""Fields that stay NumPy arrays, because JAX would convert them to 32 bits."""
 Put = Callable[[Any], Any]
 
 

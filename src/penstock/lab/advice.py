@@ -22,17 +22,17 @@ class Situation:
     """Known facts about a training run and its data; unknown ones are left out."""
 
     stall_share: float | None = None
-    """Of a step that waits for data."""
+    """Share of a step that waits for data."""
     bottleneck: str = ""
     """One of `penstock.rates.BOTTLENECKS`; empty if it is not known."""
     memory_bytes: int | None = None
-    """What a cache may take."""
+    """Memory that a cache may take."""
     sizes: Mapping[str, int] = field(default_factory=dict)
     """Bytes of the data in each variant; `source` is as it is."""
     losses: Mapping[str, Estimate] = field(default_factory=dict)
     """Accuracy of each variant minus the source's, as a share."""
     cpu_gains: Mapping[str, float] = field(default_factory=dict)
-    """How many times as fast each variant was than the source, measured where only the cores limit."""
+    """Speed of each variant relative to the source, measured where only the cores limit."""
     storage_limit_bytes: int | None = None
     best_in_time: str = ""
     """The variant that reached most within a budget of time, if one was measured."""

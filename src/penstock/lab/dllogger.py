@@ -40,7 +40,7 @@ class Report:
     parameters: Mapping[str, Json]
     epochs: tuple[Epoch, ...]
     best_top1: float | None
-    """Of the summary, which has the maximum over epochs."""
+    """Best accuracy in the summary, which has the maximum over epochs."""
     best_top5: float | None = None
 
     def parameter(self, name: str) -> str:

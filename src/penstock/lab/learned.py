@@ -20,7 +20,7 @@ SCRIPT = Path(__file__).parent / "rivals" / "learned_codec.py"
 
 PUBLISHED, UNTRAINED = "published", "untrained"
 METRICS = ("mse", "ms-ssim")
-"""What CompressAI's networks were trained for."""
+"""Metrics that CompressAI's networks were trained for."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,11 +28,11 @@ class Line:
     seed: int
     limits: str
     enforced_by: Mapping[str, str]
-    """What enforced each limit."""
+    """Enforcement of each limit."""
     measures: Mapping[str, Any]
     """Empty if the cell could not be measured."""
     left_out: str
-    """Why it could not; empty if it was."""
+    """Reason why the cell was left out; empty if it was measured."""
     circumstances: Mapping[str, Json]
     """Commit, machine, date, versions."""
 

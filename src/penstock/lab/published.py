@@ -104,7 +104,7 @@ class Cache:
     variant: str
     loader: str
     images_per_second: float | None
-    """None if nobody knows how many images the data has."""
+    """Rate of training; None if the number of images is unknown."""
     seconds: float
 
 
@@ -117,7 +117,7 @@ class Regimen:
     stages: str
     top1: float
     mean_gib: float | None
-    """None if nobody knows how large the variants are."""
+    """Mean size of the variants; None if it is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +168,7 @@ class Coding:
     num_images: int
     """0 if it was done in batches."""
     median_ms: float | None
-    """Of an image, or of a batch."""
+    """Median time of an image, or of a batch."""
     bits_per_pixel: float | None
 
 

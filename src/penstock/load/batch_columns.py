@@ -62,7 +62,7 @@ class Lists:
     """Lists of numbers: sample i has `values` from `ends[i - 1]` to `ends[i]`."""
 
     values: npt.NDArray[np.generic]
-    """Of one dimension, or of two: rows of one length."""
+    """Values in one dimension, or in two as rows of one length."""
     ends: Rows
 
     def take(self, rows: Rows, drawn: Drawn | None) -> list[Any]:

@@ -17,7 +17,7 @@ from penstock.records.fidelity import pieces_for, stored_scans
 BLOCK_RECORDS = 64
 NO_BLOCK = 2**32 - 1
 OPEN_BLOCKS = 16
-"""At least so many blocks are shuffled among themselves."""
+"""Smallest number of blocks that are shuffled together."""
 OPEN_BYTES = 512 << 20
 """Lanes are as many as keep open windows below about this, at full fidelity."""
 BLOCKS_PER_LANE = 16
@@ -34,13 +34,13 @@ class Blocks:
     of_sample: npt.NDArray[np.uint32]
     edge_begin: npt.NDArray[np.uint64]
     edges: npt.NDArray[np.uint64]
-    """Of each block, its first byte that is loaded and the end of each of its groups."""
+    """First loaded byte of each block, and the end of each of its groups."""
     segments: Segments
     formats: npt.NDArray[np.int32]
     scans: tuple[tuple[int, ...], ...]
-    """By format: the scans that so many pieces have; () where it has no pieces."""
+    """Scans that each number of pieces has, by format; () without pieces."""
     other_bytes: Sizes
-    """Of a sample's other fields; of a sample in no block, all of it."""
+    """Bytes of a sample's other fields; of a sample outside blocks, all its bytes."""
 
     @property
     def num_blocks(self) -> int:

@@ -26,11 +26,11 @@ class CacheRequest:
     """Data that could be kept in memory between epochs."""
 
     all_bytes: int
-    """Of all samples: no cache holds more."""
+    """Bytes of all samples, which no cache exceeds."""
     wanted_bytes: int
-    """Of those that come to this rank."""
+    """Bytes of the samples that come to this rank."""
     passing_bytes: int = 0
-    """Of the samples of one batch under way, which come into memory before those before them leave it."""
+    """Bytes of one batch in flight whose samples enter memory before others leave it."""
 
     def room(self, depth: int) -> int:
         """Return the memory for keeping everything with `depth` batches in flight."""
@@ -48,17 +48,17 @@ class MemoryRequest:
     batch_size: int
     threads: int
     sample_bytes: int | None
-    """Of one sample of a batch; None if only decoding will tell."""
+    """Bytes of one sample of a batch; None if unknown before decoding."""
     largest_read_bytes: int
     largest_pixel_bytes: int | None
     working_bytes: int = 0
-    """Of codec and transforms, for one sample: beside its encoded bytes and its pixels."""
+    """Scratch of codec and transforms for one sample, besides its encoded bytes and pixels."""
     open_bytes: int = 0
-    """Of encoded samples that a window reads before their batches."""
+    """Bytes of encoded samples that a window reads before their batches."""
     foreseen_bytes: int | None = None
-    """Of the scratch of one thread, as some headers tell it, where nobody knows the largest; None if none was read."""
+    """Estimated scratch per thread, from sampled image headers; None if no header was read."""
     cache: CacheRequest | None = None
-    """None if nothing is to stay."""
+    """Request of the cache; absent if nothing is cached."""
 
     @property
     def scratch_bytes(self) -> int | None:
@@ -73,7 +73,7 @@ class Budget:
     read_bytes: int
     scratch_bytes: int
     batch_bytes: int
-    """Of one batch; 0 if only decoding will tell."""
+    """Bytes of one batch; 0 if unknown before decoding."""
     depth: int
     """Batches under way or waiting to be taken."""
     open_bytes: int = 0

@@ -37,9 +37,9 @@ class CacheLayout:
 
     wanted: str = ENCODED
     chosen: Mapping[str, str] = field(default_factory=dict)
-    """By format."""
+    """Chosen form of each format."""
     forms: npt.NDArray[np.uint8] | None = None
-    """By sample, as the native table has them; None if all are encoded."""
+    """Form of each sample, as the native table has it; None if all are encoded."""
     sizes: Sizes | None = None
     """Bytes that each sample may take in memory; None if all are encoded."""
     measured: Mapping[str, Any] = field(default_factory=dict)

@@ -38,7 +38,7 @@ class EpochPrediction:
     peak_cache_bytes: int
     """The most that the cache holds during the epoch."""
     error: float | None
-    """How far the hit ratio may be off; 0 means exact, None that only measuring will tell."""
+    """Possible error of the hit ratio; 0 means exact, None unknown without measuring."""
 
     @property
     def num_hits(self) -> int:

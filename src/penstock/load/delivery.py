@@ -32,15 +32,15 @@ class Progress:
     num_batches: int = 0
     num_samples: int = 0
     wait_seconds: float = 0.0
-    """How long the consumer waited for batches."""
+    """Time that the consumer waited for batches."""
     hits: list[int] = field(default_factory=list)
     """Samples of each batch that were in memory, of the epoch under way or the last one."""
     bytes_saved: int = 0
     """Encoded bytes of the samples handed out that their fidelity did not need."""
     refill_bytes: int = 0
-    """What was read that would have been in memory, had the cache not been restarted."""
+    """Bytes that were read only because the cache was restarted."""
     run_seconds: float = 0.0
-    """From asking for the first batch to the last one handed out, over the epochs."""
+    """Time from the request of the first batch to the delivery of the last, over the epochs."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class EpochPart:
     epoch: int
     batches: Batches
     cache_plan: EpochCachePlan | None = None
-    """None without a cache of our own."""
+    """Plan of the loader's cache; absent without one."""
     program: _native.TransformProgram | None = None
     """Moves boxes as it moves pixels; None leaves them."""
     fidelity: int | None = None

@@ -36,7 +36,7 @@ LEAST_SEEKING_SECONDS = 1e-6
 PATIENCE_SECONDS = 5.0  # of waiting for reads, before it is worth a look
 LOG = logging.getLogger("penstock")
 DEFAULT = "default"
-"""Nobody asked for a pattern, and the dataset records none."""
+"""Origin of a pattern that neither the user nor the dataset chose."""
 
 
 @dataclass(frozen=True, slots=True)

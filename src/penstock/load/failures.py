@@ -24,7 +24,7 @@ class Failure:
     """Sample that failed to load."""
 
     position: int
-    """In its batch."""
+    """Position in the batch."""
     id: int
     error: PenstockError
 

@@ -15,7 +15,7 @@ from penstock.load.loader_options import LoaderOptions, native_options
 from penstock.load.samples import Samples
 
 FORM_NUMBERS = {"encoded": 0, "pixels": 1, "weir:fast": 2}
-"""As the native table has them."""
+"""Numbers of the forms in the native table."""
 MOST_PIXEL_BYTES = 48 * MIB  # of all samples of a format together
 MOST_SAMPLES = 32
 ROOM = 2  # times the pixels is more than any form takes: what is measured shall not be bounded by what is assumed
@@ -29,10 +29,10 @@ class Trial:
     """Costs of some samples of one format in one form."""
 
     ids: Ids
-    """Those that could be had."""
+    """Ids of the samples that loaded."""
     held_bytes: npt.NDArray[np.int64]
     hit_seconds: float
-    """Of one sample and one core, decoding and transforms."""
+    """Seconds of one core per sample, decoding and transforms."""
     enter_seconds: float
 
 
@@ -45,7 +45,7 @@ class Bench:
     cache: str
     budget: Budget
     free_bytes: int
-    """For samples that stay."""
+    """Bytes for cached samples."""
 
 
 class Probe:

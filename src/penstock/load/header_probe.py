@@ -24,7 +24,7 @@ class SizeEstimate:
 
     pixel_bytes: int
     working_bytes: int
-    """Of the codec, beside the pixels."""
+    """Scratch of the codec, besides the pixels."""
 
 
 def probe_headers(samples: Samples, selection: Ids) -> SizeEstimate | None:

@@ -79,7 +79,7 @@ class CacheOptions:
     cache: str | None = None
     cache_format: str = "encoded"
     cache_limit_bytes: int | None = None
-    """At most this many bytes stay in memory, even if there is room for more; None means no such limit."""
+    """Limit of the cache in bytes, even if there is room for more; None means no limit."""
 
     def __post_init__(self) -> None:
         if self.cache is not None:

@@ -50,7 +50,7 @@ class LoaderStats(dict[str, Any]):
     reading: Mapping[str, Any]
     fidelity: int | None
     cache_format: Mapping[str, Any]
-    """What samples stay in memory as; also under its old name `cached`."""
+    """Form of cached samples; also under its old name `cached`."""
     resources: Mapping[str, Any]
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # annotated above

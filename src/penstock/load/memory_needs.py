@@ -48,7 +48,7 @@ class PlanBasis:
     order: Order
     resources: Resources
     headers: HeaderReads | None
-    """None if the index knows the sizes of images, or no cache wants to know."""
+    """Sizes from headers; absent if the index has the sizes of images, or no cache needs them."""
 
     @property
     def policy(self) -> type[Cache]:

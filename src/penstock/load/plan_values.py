@@ -19,13 +19,13 @@ class PlanValues(PlanBasis):
     """Decisions of a plan. `LoaderPlan` adds methods."""
 
     reading: Mapping[str, Any] = field(default_factory=dict)
-    """How the disk is read (`pattern`), and who decided that (`from`)."""
+    """Pattern of reads (`pattern`), and its origin (`from`)."""
     cache_layout: CacheLayout = field(default_factory=CacheLayout)
-    """In which format each sample stays in memory."""
+    """Form of each sample in the cache."""
     request: MemoryRequest = field(default_factory=lambda: MemoryRequest(1, 1, None, 0, None))
-    """What the samples and options ask of memory."""
+    """Memory that the samples and options ask for."""
     memory: Budget = field(default_factory=lambda: Budget(0, 0, 0, 1))
-    """How memory is divided."""
+    """Division of the memory."""
     unmeasured: tuple[str, ...] = ()
     """Options that a `Loader` measures before it starts: `window`, `cache_format`. Here they are estimates."""
 

@@ -31,9 +31,9 @@ class Counters:
 
     images: int = 0
     busy_seconds: float = 0.0
-    """Of all workers together."""
+    """Busy seconds of all workers together."""
     wait_seconds: float = 0.0
-    """That the consumer waited for the functions."""
+    """Seconds that the consumer waited for the functions."""
     batches: int = 0
 
 
@@ -43,7 +43,7 @@ class Place:
 
     workers: Workers | None
     reason: str = ""
-    """Why in this process, where nobody asked for it."""
+    """Reason why the functions run in this process, if that was not requested."""
 
 
 def choose_place(functions: SampleFunctions, each: Sequence[object], python_workers: int | None, threads: int) -> Place:

@@ -36,39 +36,39 @@ class Samples:
     sizes: npt.NDArray[np.int64]
     """Encoded bytes of each sample: what it takes to keep it."""
     largest_pixel_bytes: int | None
-    """Of one decoded sample; None if only its header will tell."""
+    """Bytes of the largest decoded sample; None if unknown before its header is read."""
     working_bytes: int = 0
-    """What a decode takes beside the encoded and the decoded sample, at most."""
+    """Largest scratch of a decode, besides the encoded and the decoded sample."""
     lists: Mapping[str, ListColumn] = field(default_factory=dict)
-    """Texts, lists and boxes: handed out as a list with an item a sample."""
+    """Texts, lists and boxes, delivered as a list with one item per sample."""
     fingerprint: str = ""
     lanes: int | None = None
-    """What the manifest records."""
+    """Number of lanes in the manifest."""
     window: Window | None = None
-    """What the dataset's plan asks for."""
+    """Window of the dataset's plan."""
     records: tuple[npt.NDArray[np.integer], npt.NDArray[np.integer]] | None = None
     """(shard, offset) of each sample; None if samples are files, which are read by name."""
     file_bytes: npt.NDArray[np.integer] | None = None
     """Size of each file that `records` names; None if samples are files."""
     format_names: tuple[str, ...] = ()
-    """By the numbers in `formats`; empty if content decides, file by file."""
+    """Names of the formats by number; empty if content decides, file by file."""
     pixel_sizes: npt.NDArray[np.int64] | None = None
     """Bytes of each sample's images once they are decoded, as the index knows them; None if only headers will tell."""
     blocks: Blocks | None = None
-    """Where samples are read together, at one fidelity or another."""
+    """Blocks of samples that are read together."""
     unloadable: Mapping[int, str] = field(default_factory=dict)
     """Ids and names of files that only Python decodes, such as TIFF."""
     masks: frozenset[str] = frozenset()
-    """Those of `image_fields` that hold a label or a depth per pixel."""
+    """Image fields with a label or a depth per pixel."""
     read_head: Callable[[int, int], bytes] | None = None
-    """Of samples that are files: the first bytes (so many) of one by its id. None if the index has what headers say."""
+    """Function that returns the first bytes of a file by id and count; None if the index has the headers."""
 
     index: SampleIndex | None = None
     """The index that this was made from; None for samples that were made up to measure the engine."""
     reads_apart: bool = False
-    """Whether the images of a sample lie in several files, which are read one by one and put together."""
+    """True if the images of a sample lie in several files, which are read one by one and joined."""
     has_checksums: bool = False
-    """Whether records are checked against a checksum of the index."""
+    """True if records are verified against a checksum of the index."""
 
     selection: Ids | None = None
     """Ids of the split and subset that a loader was asked for, ascending; None means all samples."""

@@ -21,11 +21,11 @@ class FormatCost:
     """Mean cost of a sample in one form."""
 
     bytes: float
-    """In memory."""
+    """Bytes in memory."""
     hit_seconds: float
-    """Of a core, when it is found there."""
+    """Seconds of a core for a hit."""
     enter_seconds: float
-    """Of a core, when it is read and kept: a whole decode, where only some of it may be needed."""
+    """Seconds of a core to read and keep a sample: a whole decode, even if only a part is needed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class FormatSamples:
 
     num_samples: float
     read_seconds: float
-    """Of the disk, for one of them."""
+    """Seconds of the disk per sample."""
     forms: Mapping[str, FormatCost]
     """"encoded" is one of them: what it costs to find a sample so is what it costs to read and not to keep it."""
 
@@ -45,11 +45,11 @@ class CacheRoom:
 
     threads: int
     free_bytes: int
-    """For samples that stay, and those that enter before others leave."""
+    """Memory for cached samples, and for those that enter before others leave."""
     num_passing: int = 0
-    """How many may enter before others leave."""
+    """Number of samples that may enter before others leave."""
     stays: bool = False
-    """Whether what is in memory stays there for good (`pinned`), or other samples take its place (`rolling`)."""
+    """True if cached samples stay (`pinned`); False if others replace them (`rolling`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Forecast:
     """Expected cost per sample of a choice, once memory is full."""
 
     share: float
-    """Of the samples that memory serves."""
+    """Share of the samples that memory serves."""
     core_seconds: float
     disk_seconds: float
     threads: int

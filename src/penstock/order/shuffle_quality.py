@@ -20,11 +20,11 @@ class Quality:
     """Ratios to a full permutation of the same samples: 1 is as random, more is less random."""
 
     place: float
-    """How unevenly the samples of one tenth of an epoch spread over the tenths of the next."""
+    """Unevenness with which the samples of one tenth of an epoch spread over the tenths of the next."""
     company: float
-    """How often two samples of one batch are in one batch again."""
+    """Frequency with which two samples of one batch are in one batch again."""
     neighbours: float
-    """How often two samples that are close on disk are in one batch."""
+    """Frequency with which two samples that are close on disk are in one batch."""
 
     def __str__(self) -> str:
         ratios = f"place {self.place:.2f}, company {self.company:.2f}, neighbours {self.neighbours:.2f}"

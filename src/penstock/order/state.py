@@ -38,7 +38,7 @@ class State:
     fidelity: int | None = None
     """Scans of the epoch, where images are stored with several fidelities; None is all of them."""
     cache_order: CacheOrder | None = None
-    """Of a loader whose cache owns the order; every other state loads at any capacity and batch size."""
+    """Order of a cache that owns it; every other state loads at any capacity and batch size."""
 
     @classmethod
     def of(cls, order: Order, epoch: int, delivered: int, dataset: str = "", fidelity: int | None = None) -> State:

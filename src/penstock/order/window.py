@@ -15,7 +15,7 @@ from penstock.order.permutation import Indices, Words, order_of, permutation
 from penstock.order.random import Purpose
 
 WINDOW_LANES = 48
-"""At most: one window a lane is open at a time. Divided by 1, 2, 3, 4, 6, 8, 12, 16, 24 and 48 ranks."""
+"""Largest number of lanes with a window, one of which is open per lane. Divisible by many numbers of ranks."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,9 +61,9 @@ class WhatIf:
     resource: str
     images_per_second: float
     gain: float
-    """As a share of the present rate."""
+    """Gain as a share of the present rate."""
     note: str = ""
-    """What says more than the gain does: that the dataset would then fit in the cache."""
+    """Remark that says more than the gain: that the dataset would then fit in the cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,15 +79,15 @@ class Plan:
     """DS-Analyzer's: with this much memory the disk is not what limits. 0 if it already does not."""
     cached_share: float
     forecast: CacheForecast
-    """What the loader's cache finds and an epoch reads, by running that cache."""
+    """Hits and reads per epoch, predicted by running the loader's cache."""
     cache: str
     threads: int
     window: Window | None
-    """How the loader should read; None: record by record, in any order."""
+    """Window of the loader; None: record by record, in any order."""
     explanation: tuple[str, ...]
     liquid: Mapping[str, Json] | None = None
     fidelity: FidelityAdvice | None = None
-    """What progressive images would give; None if the profile has not measured them."""
+    """Advice on progressive images; absent if the profile has not measured them."""
 
     @property
     def chosen(self) -> Row:

@@ -20,7 +20,7 @@ from penstock.profile.fidelity_costs import DEFAULT_THRESHOLD
 from penstock.rates import Rates
 
 WORTH_READING_LESS = 1.10
-"""What a fidelity must gain over the chosen mix."""
+"""Gain over the chosen mix that a fidelity must have."""
 BLOCK_RECORDS = 64
 """Images that share a read."""
 

@@ -26,13 +26,13 @@ from penstock.rates import Rates, slowest_seconds
 from penstock.types import Floats
 
 WORTH_A_MIX = 0.01
-"""What a further format must gain, as a share of the rate."""
+"""Gain that another format must have, as a share of the rate."""
 
 ENDLESS = 1e15
 """Bytes per second of a disk that costs no time."""
 
 WIDTH = 1e-3
-"""Of the draw that deals out ties, in times per image."""
+"""Width of the random term that spreads ties, in times per image."""
 
 
 def make_plan(profile: Profile, goals: Goals, *, method: str = "lp", seed: int = 0) -> Plan:

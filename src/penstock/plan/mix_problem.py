@@ -21,10 +21,10 @@ class Goals:
     """Goals and resources of the user. None: as in the profile, or unlimited."""
 
     min_ms_ssim: float | None = None
-    """None allows only formats that give the pixels back; otherwise the worst that an average image may become."""
+    """Smallest mean MS-SSIM of a lossy format; None allows only formats that restore the pixels."""
     storage_bytes: int | None = None
     memory_bytes: int | None = 0
-    """For the cache; None takes half of what the profile found."""
+    """Size of the cache; None takes half of what the profile found."""
     compute_rate: float | None = None
     cores: float | None = None
     disk_bytes_per_second: float | None = None
@@ -39,21 +39,21 @@ class Problem:
     """The column of the format that keeps the source as it is."""
     bytes: Floats
     cpu_seconds: Floats
-    """Of reading, decoding and transforming, on one core."""
+    """CPU seconds of reading, decoding and transforming, on one core."""
     num_samples: int
     disk_bytes_per_second: float
     seconds_per_read: float
-    """What a request costs the disk beside its bytes."""
+    """Time of a request on the disk, besides its bytes."""
     cores: float
-    """What the cores do together for a loader, in cores that do not disturb each other."""
+    """Effective number of cores for a loader, if they did not disturb each other."""
     compute_rate: float
-    """Images per second that the model eats; infinite if unknown."""
+    """Training throughput of the model, in images/s; infinite if unknown."""
     memory_bytes: int
     storage_bytes: float
     page_bytes: int = 0
-    """What a read takes beyond a record: it begins and ends with a page, the record anywhere in one."""
+    """Bytes of a read beyond the record, because reads begin and end with a page."""
     seek_seconds: float = 0.0
-    """What a record anywhere on the disk takes beyond one in a row: a window spares it."""
+    """Extra time of a random read over a sequential one, which a window saves."""
 
     @property
     def capacity(self) -> Capacity:

@@ -20,7 +20,7 @@ from penstock.profile.regression import Estimate
 from penstock.types import Floats, Integers
 
 FIRST_STREAM = 16
-"""Of `chance.draw`: format number f of a rule draws from stream 16 + f. Lower ones choose order and mixes."""
+"""First stream of `chance.draw`: format number f draws from stream 16 + f. Lower ones choose order and mixes."""
 
 
 @dataclass(frozen=True, slots=True)

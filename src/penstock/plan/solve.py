@@ -25,7 +25,7 @@ from penstock.types import Floats
 from penstock.units import bytes_text
 
 CONVERSION = 1e-4
-"""What converting must gain, as a share of the time per image: below it the source is kept as it is."""
+"""Gain that a conversion must have, as a share of the time per image; below it, the source is kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Solution:
 
     seconds_per_image: float
     assignment: Floats
-    """Share of image i (row) in format f (column): 0 or 1 but for a few images on the edge."""
+    """Share of image i (row) in format f (column): 0 or 1, except for a few images on the edge."""
     cached_bytes_per_sample: float
     prices: CostWeights
 

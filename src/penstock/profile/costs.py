@@ -20,7 +20,7 @@ _Data = bytes
 MIN_IMAGES = 16
 """Measured whatever the time."""
 KEPT_BYTES = 128 << 20
-"""Of images in one format, kept for the pipeline's turn; `MIN_IMAGES` are kept whatever their size."""
+"""Bytes of images in one format that are kept for the pipeline; `MIN_IMAGES` are always kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +30,11 @@ class Measured:
     images: tuple[SampledImage, ...]
     formats: Mapping[str, FormatCosts]
     stored: Mapping[str, Sequence[bytes]]
-    """What a build would store of the first images, by format: as many as fit `KEPT_BYTES` in their largest."""
+    """Stored bytes of the first images, by format: as many as fit `KEPT_BYTES` in the largest format."""
     beside_seconds: Floats
-    """Of each image: what its further fields cost to decode, which every format bears alike."""
+    """Decode time of each image's other fields, which is the same for every format."""
     damaged: Mapping[int, CodecError] = field(default_factory=dict)
-    """By number among the samples that were given: those that could not be decoded."""
+    """Errors of samples that could not be decoded, by their number."""
 
     def scaled(self, pipeline: Mapping[str, Measurement], disk: Disk) -> dict[str, FormatCosts]:
         """Scale the costs so that the kept images take the mean time that the loader's pipeline took for them.
@@ -55,7 +55,7 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class _Further:
-    """Other image fields of a sample."""
+    """Image fields of a sample besides its image."""
 
     bytes: int
     seconds: float

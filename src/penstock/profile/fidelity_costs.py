@@ -19,7 +19,7 @@ from penstock.transforms import Chain
 from penstock.types import OnProgress, Pixels, no_progress
 
 DEFAULT_THRESHOLD = 0.95
-"""Of the mean MS-SSIM: differences below are hardly seen at training sizes."""
+"""Threshold of the mean MS-SSIM; smaller differences are hardly visible at training sizes."""
 COLOUR_SCANS = 10
 
 Job = Callable[[str, bytes], object]

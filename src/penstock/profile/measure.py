@@ -34,7 +34,7 @@ from penstock.types import Integers, OnProgress, no_progress
 WORTH_WHOLE_REPEATS = 50
 """Images: who measures fewer wants a quick answer."""
 FIDELITY_IMAGES = 24
-"""Of those that were measured: each is decoded at every fidelity."""
+"""Number of measured images that are decoded at every fidelity."""
 MANY = 4096
 """Images whose headers are read: a header costs a thousandth of a measurement."""
 
@@ -43,7 +43,7 @@ Step = Callable[[Mapping[str, npt.NDArray[Any]]], object]
 
 @dataclass(frozen=True, slots=True)
 class ProfileOptions:
-    """What to measure, and for how long."""
+    """Options of a profile: what to measure, and for how long."""
 
     on: Path | None = None
     """A folder on the disk where the dataset will live; None: where the source lives."""
@@ -57,10 +57,10 @@ class ProfileOptions:
     batch_size: int = 32
     ranks: int = 1
     budget_seconds: float = 60.0
-    """For the formats: when it is over, the images measured so far must do."""
+    """Time limit for the formats; after it, the images measured so far are used."""
     disk: DiskProbe = field(default_factory=DiskProbe)
     repeat_seconds: float = 0.25
-    """Of one repeat of one format in the loader's pipeline, about."""
+    """Approximate time of one repeat of one format in the loader's pipeline."""
 
 
 def measure(

@@ -40,7 +40,7 @@ REPEATS = 5
 EPOCH = 2048
 """Samples of an epoch, about: the images under several names, because each is a sample of its own to a loader."""
 GAP_BYTES = 8192
-"""Between images of the probe file: neighbours would be read together, which among a million they never are."""
+"""Gap between images of the probe file, so that neighbours are not read together."""
 MIB = 2**20
 
 
@@ -57,9 +57,9 @@ class PipelineCosts:
 @dataclass(frozen=True, slots=True)
 class _Ran:
     cpu_seconds: float
-    """Of an image."""
+    """CPU seconds of an image."""
     busy_cores: float
-    """Between batches that had others before and behind them; 0 if there were too few."""
+    """Busy cores while batches were in flight before and behind; 0 if there were too few."""
 
 
 class _Running:

@@ -56,7 +56,7 @@ class Disk:
     depth: int = 1
     direct: bool = False
     seek_seconds: Measurement | None = None
-    """What a read anywhere takes beyond one in a row, other reads under way; None if nobody looked."""
+    """Extra time of a random read over a sequential one, with other reads in flight; None if not measured."""
     probes: tuple[Mapping[str, Json], ...] = ()
 
 
@@ -70,7 +70,7 @@ class Dataset:
     source_format: str
     codecs: Mapping[str, float] = field(default_factory=dict)
     mean_pixels: float = 0.0
-    """Of all images, or of many more than were measured; 0 if nobody looked."""
+    """Mean pixels of all images, or of many more than were measured; 0 if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ class Profile:
     transform: str = "none"
     ranks: int = 1
     fidelities: Mapping[int, FormatCosts] = field(default_factory=dict)
-    """Of everything in `pjpeg`, by number of scans, on the first of the images; empty if it was not measured."""
+    """Costs of `pjpeg` by number of scans, on the first images; empty if not measured."""
     busy_cores: Measurement | None = None
     """Cores that the loader's pipeline kept busy when nothing else held it up; None if it was not run."""
     damaged: Mapping[str, str] = field(default_factory=dict)

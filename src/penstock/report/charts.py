@@ -23,9 +23,9 @@ LETTER = 6.4
 """Width of a letter, about, at the size of small labels."""
 DOT = 5
 NEAR = 11
-"""From a point, a label that could be taken for its own."""
+"""Distance within which a label could be taken for a point's own."""
 AWAY = (8.0, 16.0, 28.0, 44.0)
-"""From a point to its label, tried in turn."""
+"""Distances from a point to its label, tried in order."""
 LEADER = 14.0
 """A label that far from its point gets a line to it."""
 
@@ -40,11 +40,11 @@ class Series:
     name: str
     points: tuple[tuple[float, float], ...]
     ranges: tuple[tuple[float, float], ...] = ()
-    """Of each point, the interval that its value is believed to lie in; or none."""
+    """Interval of each point's value; empty without intervals."""
     is_dashed: bool = False
-    """For what was predicted, not measured."""
+    """True for a prediction that was not measured."""
     colour: int | None = None
-    """Of the page's eight; None: the next one."""
+    """Colour among the page's eight; None takes the next one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,7 +57,7 @@ class Page:
     subtitle: str
     sections: Sequence[Section] = field(default_factory=tuple)
     answer: str = ""
-    """What it all comes to, above everything."""
+    """Answer of the report, shown at the top."""
     attachment: Attachment | None = None
 
 

@@ -65,7 +65,7 @@ class FidelityTuner:
     patience: int | None = None
     min_delta: float = 0.01
     probes: list[Probe] = field(default_factory=list)
-    """What was found so far."""
+    """Results of all probes so far."""
 
     def __post_init__(self) -> None:
         if not 0 < self.threshold <= 1 or self.every < 0 or self.batches < 1:

@@ -19,7 +19,7 @@ class LoaderSpec:
     """The folder of images as the user has it."""
     batch_size: int
     threads: int
-    """Of the loader; worker processes where it has those. 0: all usable cores."""
+    """Threads of the loader, or worker processes if it has those. 0: all usable cores."""
     seed: int
     size: int
     """Side of the square crop; 0: whole images, encoded if `is_encoded`."""
@@ -27,26 +27,26 @@ class LoaderSpec:
     """`resized`: RandomResizedCrop. `plain`: RandomCrop. `center`: what validation does. `stretch`: the whole image."""
     cache: str = "system"
     cache_bytes: int = 0
-    """For samples that stay in memory between epochs, beside what the loader takes to work."""
+    """Size of the cache between epochs, in addition to the loader's working memory."""
     target: str = "label"
-    """What a batch brings beside its images: `label`, `mask`, or `` for nothing."""
+    """Target of a batch: `label`, `mask`, or `` for nothing."""
     part: str = ""
     """`train`, `val`, or `` for everything."""
     share: float = 1.0
-    """Of the samples of the part: the first of every class, as (DL)² subsampled."""
+    """Share of the samples: the first of every class, as (DL)² subsampled."""
     is_encoded: bool = False
     """Read only: batches hold encoded images."""
     fidelity: FidelityLike = None
     """Scans of progressive images: a number, steps over the epochs, or None for all."""
     is_tuned: bool = False
-    """Whether a tuner will set the fidelity: then batches are tensors, and the loader is torch's face of Penstock."""
+    """True if a tuner will set the fidelity; batches are then tensors of `penstock.torch.Loader`."""
 
 
 class LabLoader(Protocol):
     """Interface of an opened loader."""
 
     num_images: int
-    """Of an epoch."""
+    """Number of images of an epoch."""
 
     def epoch(self) -> Iterator[tuple[Any, Any, int]]:
         """Yield (images N×C×H×W of uint8, targets or None, N) of each batch of the next epoch."""

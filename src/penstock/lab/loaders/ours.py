@@ -16,7 +16,7 @@ from penstock.load.samples import Samples
 from penstock.transforms import CenterCrop, RandomCrop, RandomHorizontalFlip, RandomResizedCrop, Resize, Transform
 
 HELD_OUT = 5
-"""Without a split for it, every fifth sample is for validation: ids are sorted by class, so each gives its share."""
+"""Every fifth sample is for validation if there is no split; ids are sorted by class, so each gives its share."""
 
 
 class OurLoader:

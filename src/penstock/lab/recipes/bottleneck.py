@@ -52,7 +52,7 @@ class Bottleneck(TrainingRecipe):
 
     models: tuple[str, ...] = ("alexnet", "resnet8")
     formats: tuple[str, ...] = ("jpeg:q=50",)
-    """Beside the source."""
+    """Formats to compare with the source."""
     thread_counts: tuple[int, ...] = (1, 2)
     disk: tuple[str, ...] = ("10MB/s", "100MB/s")
     """One or more, besides memory."""

@@ -41,7 +41,7 @@ class Codecs(Recipe):
     python: str = ""
     """An interpreter that has CompressAI."""
     weights: str = PUBLISHED
-    """Of learned codecs: `published` (CompressAI downloads them), a file of them, or `untrained`, to time them."""
+    """Weights of learned codecs: `published` (CompressAI downloads them), a file, or `untrained` for timing."""
 
     def check(self) -> None:
         """Check the settings, including all formats, because the last may be hours away."""

@@ -33,7 +33,7 @@ class Cell:
     seed: int = 0
     limits: Limits = NO_LIMITS
     is_alone: bool = False
-    """In a process of its own even without limits, for what shares no memory with the run."""
+    """Run in a separate process even without limits, so that no memory is shared with the run."""
 
     @property
     def key(self) -> str:
@@ -54,11 +54,11 @@ class DataFacts:
     source_bytes: int
     """Encoded, images alone."""
     codec: str
-    """That most images are stored in."""
+    """Codec of most images."""
     num_classes: int
-    """Of labels; 0 without."""
+    """Number of classes of labels; 0 without labels."""
     num_mask_classes: int
-    """Of masks; 0 without."""
+    """Number of classes of masks; 0 without masks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class Recipe(ABC):
     seeds: int = 3
     """Repeats, each with a seed of its own; differences are taken within a seed."""
     threads: int = 0
-    """Of a loader; 0: all usable cores."""
+    """Threads of a loader; 0: all usable cores."""
     batch_size: int = 32
 
     def check(self) -> None:

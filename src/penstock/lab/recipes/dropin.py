@@ -34,7 +34,7 @@ class DropIn(TrainingRecipe):
 
     formats: tuple[str, ...] = ("jpeg:q=85", "jpeg:q=50", "jpeg:q=10", "webp:q=50")
     memory: str = ""
-    """For the advice: what a cache may take, as 8GiB."""
+    """Memory of a cache for the advice, such as 8GiB."""
 
     def check(self) -> None:
         """Check the settings, including the memory, which is only needed at the end."""

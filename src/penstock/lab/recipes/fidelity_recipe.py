@@ -36,7 +36,7 @@ class Fidelity(TrainingRecipe):
     )
 
     scans: tuple[int, ...] = (1, 2, 5)
-    """Besides all of them."""
+    """Numbers of scans to compare with all of them."""
     format: str = "pjpeg:groups=1+2+5+10"
     disk: str = "5MB/s"
     epochs: int = 8

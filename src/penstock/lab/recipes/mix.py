@@ -30,7 +30,7 @@ PUBLISHED_PAIRS = {
     frozenset(("png", "webp:lossless")): False,
     frozenset(("png", "jpeg")): True,
 }
-"""Whether mixing a pair pays, by Liquid Fig 3a (its raw images are BMP files)."""
+"""Published verdict on each pair, by Liquid Fig 3a (its raw images are BMP files)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +46,7 @@ class Mix(Recipe):
 
     pairs: tuple[str, ...] = ("png+raw", "png+jpeg", "png+webp:lossless", "jpeg+weir")
     shares: tuple[float, ...] = (0.0, 0.25, 0.5, 0.75, 1.0)
-    """Of the second format."""
+    """Shares of the second format."""
     disk: str = "auto"
     """`auto`: for each pair the disk on which mixing it has most to gain. Else as 100MB/s; none: the disk as it is."""
     rivals: tuple[str, ...] = ("torch", "dali")

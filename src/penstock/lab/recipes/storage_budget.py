@@ -33,7 +33,7 @@ class StorageBudget(TrainingRecipe):
     )
 
     shares: tuple[float, ...] = (0.5, 0.25, 0.1)
-    """Of the source's bytes."""
+    """Shares of the source's bytes."""
     ladder: tuple[str, ...] = ("jpeg:q=95", "jpeg:q=85", "jpeg:q=75", "jpeg:q=50", "jpeg:q=25", "jpeg:q=10")
 
     def cells(self, data: DataFacts, done: Sequence[Line]) -> list[Cell]:

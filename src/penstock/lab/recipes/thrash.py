@@ -23,11 +23,11 @@ from penstock.report.charts import Series, lines
 PAGE_CACHES = {"page cache": "penstock", "torch": "torch"}
 """Policies that leave it to the kernel, and the loader that reads."""
 SLACK_BYTES = 24 * 2**20
-"""Of a limited process beside its own memory and what it caches: page tables, buffers of pipes, shared batches."""
+"""Memory of a limited process besides its own and its cache: page tables, pipe buffers, shared batches."""
 NEAR = 0.04
 """Shares that far apart are called the same."""
 LITTLE = 1.05
-"""A ratio of rates below it is no gain that one would act on."""
+"""Ratio of rates below which a gain is not worth acting on."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +44,7 @@ class Thrash(Recipe):
     )
 
     shares: tuple[float, ...] = (0.25, 0.5, 0.75, 1.1)
-    """Of the data's bytes that memory can cache."""
+    """Shares of the data's bytes that memory can cache."""
     policies: tuple[str, ...] = ("page cache", "torch", "pinned", "rolling", "liquid")
     disk: str = "100MB/s"
     """Held by a control group; `none` leaves the disk as it is."""

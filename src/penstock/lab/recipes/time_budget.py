@@ -43,7 +43,7 @@ class TimeBudget(TrainingRecipe):
     """0: what `budget_epochs` epochs on the source take."""
     budget_epochs: int = 3
     max_epochs: int = 24
-    """More are not trained, however many the budget allows."""
+    """Largest number of epochs to train, even if the budget allows more."""
     timed_epochs: int = 3
 
     def cells(self, data: DataFacts, done: Sequence[Line]) -> list[Cell]:

@@ -22,7 +22,7 @@ from penstock.report.charts import bars
 STORAGE, DECODE = "storage", "decode"
 LIMITS = {STORAGE: "storage limits", DECODE: "decoding limits"}
 ALL = 1.1
-"""Of the data's bytes: memory for a cache that holds everything."""
+"""Share of the data's bytes for a cache that holds everything."""
 GOOD = 0.15
 """An error below which a prediction is one to plan with."""
 
@@ -42,7 +42,7 @@ class WhatIf(Recipe):
     variant: str = SOURCE
     disk: str = "20MB/s"
     faster: float = 4.0
-    """How many times faster another disk is."""
+    """Speed of the faster disk, relative to this one."""
     cached_shares: tuple[float, ...] = (0.5,)
     seconds: float = 1.0
     size: int = 64

@@ -27,11 +27,11 @@ class RivalSpec:
     layout: str = "NCHW"
     """`NCHW` for training; `NHWC` spares a rival that makes this layout the transposition."""
     reads_disk: bool = False
-    """Whether epochs are meant to read the disk instead of the page cache."""
+    """True if epochs should read the disk instead of the page cache."""
     maps_files: bool = False
-    """Whether files may be mapped into memory. Mapped pages stay in the page cache when it is told to forget them."""
+    """True if files may be mapped into memory. Mapped pages stay in the page cache when it is dropped."""
     made_file: str = ""
-    """Where a rival that reads a file format of its own finds its file, or writes it."""
+    """Path of the file of a rival with its own file format, which it reads or writes."""
 
     @property
     def num_threads(self) -> int:
@@ -45,7 +45,7 @@ class Rival(Protocol):
     num_images: int
     """Images of an epoch."""
     about: dict[str, Any]
-    """Its version, and whether its resize antialiases."""
+    """Version of the rival, and whether its resize antialiases."""
 
     def epoch(self) -> Iterator[tuple[Any, Any, int]]:
         """Yield the images, labels and number of images of each batch of the next epoch."""

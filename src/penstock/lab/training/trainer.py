@@ -33,7 +33,7 @@ class TrainingOptions:
     weight_decay: float = 5e-4
     warm_up_steps: int = 10
     threads: int = 0
-    """Of torch; 0 leaves them as they are."""
+    """Threads of torch; 0 leaves them unchanged."""
     amp: bool | None = None
     """Mixed precision (autocast); None: on CUDA alone."""
 
@@ -43,7 +43,7 @@ class Precision:
     """Precision of the computation; weights stay float32."""
 
     dtype: torch.dtype | None
-    """Of autocast; None: no autocast."""
+    """Type of autocast; None turns it off."""
     is_scaled: bool
     """float16 loses small gradients unless the loss is scaled; bfloat16 has float32's range."""
 
@@ -71,7 +71,7 @@ class EpochResult:
     compute_seconds: float
     loss: float
     accuracy: float
-    """Of validation; NaN if there was none."""
+    """Accuracy of validation; NaN without validation."""
     mean_iou: float
     """Mean over classes of intersection over union; of classification, the mean over classes likewise."""
 

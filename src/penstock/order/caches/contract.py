@@ -41,9 +41,9 @@ class EpochCachePlan:
     refills: Flags
     """Slots that would be hits, had the cache not been restarted."""
     ahead: tuple[Indices, Indices] | None = None
-    """Where records are read before the batch that uses them: (ids, starts). All of them go through memory."""
+    """Reads ahead of the batches that use them, as (ids, starts); all of them go through memory."""
     open_bytes: Indices | None = None
-    """Beside `resident_bytes`: what is read and still waits for its batch, where a window reads whole runs."""
+    """Bytes that were read and wait for their batch if a window reads whole runs, besides `resident_bytes`."""
 
     @property
     def peak_bytes(self) -> int:

@@ -23,7 +23,7 @@ class Slots:
     starts: Indices
     numbers: npt.NDArray[np.int32]
     cells: npt.NDArray[np.int32]
-    """For each slot, batch * num_formats + format."""
+    """Cell of each slot: batch * num_formats + format."""
     counts: Indices
     """Slots of each cell."""
     num_formats: int
