@@ -7,6 +7,7 @@
 #include "codecs/decode.h"
 #include "codecs/embed.h"
 #include "codecs/jpeg.h"
+#include "codecs/sluice_transcode.h"
 #include "codecs/table.h"
 
 namespace penstock {
@@ -27,6 +28,12 @@ ByteBuffer encode_anew(ByteView stored, const ExportPlan& plan) {
     return plan.codec->encode(std::as_const(image).view(), plan.parameters);
 }
 
+ByteBuffer as_jpeg(ByteView stored, std::uint64_t max_pixels) {
+    const Codec* codec = sniff_codec(stored);
+    if (codec != nullptr && codec->name() == "sluice") return sluice::to_jpeg(stored, max_pixels);
+    return jpeg::with_segments_in_front(stored);
+}
+
 ByteBuffer make_image(const ExportPlan& plan, const ExportItem& item, ExportCounters& counters) {
     Place place = item.place;  // its checksum is of the image alone, without the metadata that is read with it
     place.length += item.metadata_length;
@@ -39,7 +46,7 @@ ByteBuffer make_image(const ExportPlan& plan, const ExportItem& item, ExportCoun
     ByteBuffer made;
     const bool is_made = item.way != ExportItem::Way::as_stored;
     if (item.way == ExportItem::Way::encode) made = encode_anew(bytes, plan);
-    if (item.way == ExportItem::Way::as_jpeg) made = jpeg::with_segments_in_front(bytes);
+    if (item.way == ExportItem::Way::as_jpeg) made = as_jpeg(bytes, plan.max_pixels);
     if (item.metadata_length == 0) return is_made ? std::move(made) : std::move(stored);
     std::vector<std::string> dropped;
     ByteBuffer whole = embed_metadata(is_made ? made.view() : bytes,

@@ -11,6 +11,7 @@
 #include "codecs/jpeg_scans.h"
 #include "codecs/metadata.h"
 #include "codecs/png_chunks.h"
+#include "codecs/sluice_transcode.h"
 #include "codecs/table.h"
 
 namespace penstock {
@@ -59,21 +60,40 @@ const Parameters kProgressive(std::vector<std::pair<std::string, std::string>>{{
 
 bool is_progressive(const Target& target) { return target.codec != nullptr && target.codec->name() == "pjpeg"; }
 
+bool is_sluice(const Target& target) { return target.codec != nullptr && target.codec->name() == "sluice"; }
+
 bool is_wanted_already(const Codec& codec, const ImageInfo& info, ByteView data, const Target& target) {
     if (!(limited(info.shape, target.limit) == info.shape)) return false;
     if (target.codec == nullptr) return true;
-    if (&codec != target.codec && !(codec.name() == "jpeg" && is_progressive(target))) return false;
+    if (&codec != target.codec && !(codec.name() == "jpeg" && (is_progressive(target) || is_sluice(target)))) {
+        return false;
+    }
     if (codec.name() == "jpeg") return jpeg::is_at_most(data, target.keep_quality);
     return target.keep_variant == "*" || (!target.keep_variant.empty() && target.keep_variant == info.variant);
 }
 
+// Restores the file before the source is dropped, so that an export always gives the original bytes.
+ByteBuffer sluice_of(ByteView jpeg, std::uint64_t max_pixels) {
+    sluice::TranscodeOptions options;
+    options.max_pixels = max_pixels;
+    ByteBuffer coded = sluice::from_jpeg(jpeg, options);
+    const ByteBuffer restored = sluice::to_jpeg(coded.view(), max_pixels);
+    if (restored.size() == jpeg.size() && std::memcmp(restored.data(), jpeg.data(), jpeg.size()) == 0) return coded;
+    throw Error(ErrorCode::corrupt, "sluice did not restore the JPEG that it was given", "comparison with the source",
+                "this is a mistake in Penstock: report it with the image");
+}
+
+ByteBuffer coded_as(const Target& target, ByteView jpeg, std::uint64_t max_pixels) {
+    if (is_sluice(target)) return sluice_of(jpeg, max_pixels);
+    if (is_progressive(target)) return jpeg::transcode(jpeg, kProgressive, max_pixels, jpeg::SegmentOrder::behind);
+    return jpeg::transcode(jpeg, target.parameters, max_pixels);
+}
+
 void transcode(const Target& target, std::uint64_t max_pixels, StoredImage& image) {
-    ByteBuffer coded = is_progressive(target)
-                           ? jpeg::transcode(image.bytes.view(), kProgressive, max_pixels, jpeg::SegmentOrder::behind)
-                           : jpeg::transcode(image.bytes.view(), target.parameters, max_pixels);
+    ByteBuffer coded = coded_as(target, image.bytes.view(), max_pixels);
     if (target.check) {
         const OwnedImage pixels = decode_whole(*image.codec, image.bytes.view(), false, max_pixels);
-        check_equal(pixels, *image.codec, coded.view(), max_pixels);
+        check_equal(pixels, is_sluice(target) ? *target.codec : *image.codec, coded.view(), max_pixels);
     }
     image.bytes = std::move(coded);
     image.codec = target.codec;
@@ -117,7 +137,7 @@ StoredImage store_image(ByteBuffer source, const Target& target, std::uint64_t m
     image.shape = info.shape;
     image.orientation = info.orientation;
     if (is_wanted_already(*image.codec, info, data, target)) {
-        if (target.transcode) {
+        if (target.transcode && image.codec->name() == "jpeg") {
             transcode(target, max_pixels, image);
         } else {
             check_kept(*image.codec, data);

@@ -20,7 +20,7 @@ def check_format(format: Format) -> None:
     raise ArgumentError(
         f"a dataset cannot hold '{format}'",
         where="format",
-        fix="choose a codec of Penstock's own that writes: weir, png, jpeg, pjpeg, webp, l3, raw",
+        fix="choose a codec of Penstock's own that writes: weir, png, jpeg, pjpeg, sluice, webp, l3, raw",
         code=130,
     )
 
@@ -38,13 +38,14 @@ def target_of(format: Format, role: Role, *, check: bool, limit: Limit) -> _nati
     """Make a target for a format: bytes are kept if possible, transcoded if no pixel changes, else encoded."""
     exact = find(format.codec).promise(format) is Promise.EXACT
     is_jpeg = format.codec in ("jpeg", "pjpeg")
+    is_sluice = format.text == "sluice"  # with a quality, JPEG sources are encoded again
     return _native.Target(
         format.codec,
         list(format.parameters),
         exact,
         "" if is_jpeg else _kept_variant(format),
-        _kept_quality(format) if is_jpeg else 0,
-        format.codec == "pjpeg" or (is_jpeg and any(format.get(word) for word in RECODING)),
+        _kept_quality(format) if is_jpeg or is_sluice else 0,
+        format.codec == "pjpeg" or is_sluice or (is_jpeg and any(format.get(word) for word in RECODING)),
         role is Role.MASK,
         check,
         limit,

@@ -16,7 +16,7 @@ from penstock.records import Dataset, Field
 SOURCE_ROLE = "source"
 
 AS_STORED, ENCODED, AS_JPEG = 0, 1, 2
-"""Ways to export: the stored bytes; pixels, encoded again; a `pjpeg` with its metadata in the usual place."""
+"""Ways to export: the stored bytes; pixels, encoded again; the JPEG inside a `pjpeg` or `sluice` record."""
 
 
 @dataclass(frozen=True)
@@ -83,9 +83,12 @@ def _images_of(dataset: Dataset, stored: Field, field: Field, target: Format) ->
     # A JPEG has no more than its coefficients, and what is in the wanted format already need not be made anew.
     as_stored = np.array([name in ("jpeg", "pjpeg", target.codec) for name in (*names, "")])
     codec = places.format[ids].astype(np.int16)  # -1, where there is no image, is the last of `as_stored`
-    encode = present & ~kept & ~as_stored[codec]
+    # A sluice record restores a JPEG, unless its source was a sluice file or one is wanted.
+    sluice = np.array([name == "sluice" and target.codec != "sluice" for name in (*names, "")])
+    restore = present & ~kept & sluice[codec]
+    encode = present & ~kept & ~restore & ~as_stored[codec]
     progressive = np.array([name == "pjpeg" for name in (*names, "")])
-    way = np.where(encode, ENCODED, np.where(progressive[codec], AS_JPEG, AS_STORED)).astype(np.uint8)
+    way = np.where(encode, ENCODED, np.where(restore | progressive[codec], AS_JPEG, AS_STORED)).astype(np.uint8)
     return FieldImages(
         field.name,
         field.role,
@@ -97,6 +100,6 @@ def _images_of(dataset: Dataset, stored: Field, field: Field, target: Format) ->
         places.segments,
         ids,
         way,
-        np.where(encode, len(names), codec).astype(np.int16),
-        (*names, target.codec),
+        np.where(restore, len(names) + 1, np.where(encode, len(names), codec)).astype(np.int16),
+        (*names, target.codec, "jpeg"),
     )
