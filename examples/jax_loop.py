@@ -27,7 +27,7 @@ def loss_of(weights: Weights, images: jax.Array, labels: jax.Array) -> jax.Array
 
 @jax.jit
 def step(weights: Weights, images: jax.Array, labels: jax.Array) -> tuple[Weights, jax.Array]:
-    """One step of descent, and the loss before it."""
+    """Take one step of gradient descent, and return the loss before it."""
     loss, slopes = jax.value_and_grad(loss_of)(weights, images, labels)
     return jax.tree.map(lambda weight, slope: weight - 0.01 * slope, weights, slopes), loss
 

@@ -21,12 +21,12 @@ class Classifier(lightning.LightningModule):
         self.network = new_network(num_classes=1000)
 
     def training_step(self, batch: tuple[torch.Tensor, torch.Tensor], index: int) -> torch.Tensor:
-        """The loss of a batch."""
+        """Return the loss of a batch."""
         images, labels = batch
         return torch.nn.functional.cross_entropy(self.network(images), labels)
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
-        """Plain descent."""
+        """Return the optimizer: plain gradient descent."""
         return torch.optim.SGD(self.parameters(), lr=0.01)
 
 

@@ -14,7 +14,7 @@ from penstock.transforms import CenterCrop, Resize
 
 
 def main(path: str) -> tuple[float, float]:
-    """Mean and deviation of all pixels, over one epoch."""
+    """Compute mean and deviation of all pixels over one epoch."""
     total, squares, count = 0.0, 0.0, 0
     with penstock.Loader(path, batch_size=64, shuffle=False, transform=[Resize(72), CenterCrop(64)]) as loader:
         for batch in loader:

@@ -17,7 +17,7 @@ MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 
 def new_loader(path: str) -> Loader:
-    """Normalised floats, ready for the network."""
+    """Make a loader of normalised floats, ready for the network."""
     return Loader(
         path,
         batch_size=32,
@@ -33,7 +33,7 @@ def new_loader(path: str) -> Loader:
 
 
 def new_network(num_classes: int) -> torch.nn.Module:
-    """Small enough for a processor."""
+    """Make a network that is small enough for a CPU."""
     return torch.nn.Sequential(
         torch.nn.Conv2d(3, 16, 5, stride=4),
         torch.nn.ReLU(),

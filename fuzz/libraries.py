@@ -2,7 +2,7 @@
 
 MemorySanitizer needs every byte to be written by code that it has instrumented: with the system's own libraries each
 decode would look like a use of uninitialised memory. The sources are those of the packages that are installed here,
-fetched by apt into the build folder; nothing of theirs is kept in the repository.
+fetched by apt into the build folder; nothing is kept in the repository.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Libs: {libs}
 
 
 class LibraryError(Exception):
-    """Why the instrumented libraries cannot be had, and what to do about it."""
+    """Reason why the instrumented libraries are not available, and what to do about it."""
 
 
 def build_libraries(folder: Path) -> Path:
@@ -122,7 +122,7 @@ def fetch_sources(versions: dict[str, str], folder: Path) -> None:
 
 
 def as_source_entries(text: str) -> str:
-    """A list of apt's that asks for source packages where it asked for binary ones.
+    """Convert apt's list of binary packages to source packages.
 
     >>> as_source_entries("Types: deb\\nSuites: stable\\n")
     'Types: deb-src\\nSuites: stable\\n'
@@ -223,7 +223,7 @@ def _compile(
 
 
 def _describe(prefix: Path, module: str, version: str, library: str) -> None:
-    """A pkg-config file."""
+    """Write a pkg-config file."""
     libs = f"-L{prefix}/lib -l{library} -lm"
     plain = re.sub(r"^\d+:|-.*$", "", version)
     text = PKG_CONFIG.format(prefix=prefix, name=module, version=plain, libs=libs)

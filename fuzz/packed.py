@@ -45,7 +45,7 @@ class Files:
 
 
 def pack(dataset: Path, *, with_shards: bool) -> bytes:
-    """The text of a dataset that was built."""
+    """Return the text of a built dataset."""
     import pyarrow.parquet as pq
 
     manifest = json.loads((dataset / "manifest.json").read_bytes())
@@ -63,7 +63,7 @@ def pack(dataset: Path, *, with_shards: bool) -> bytes:
 
 
 def unpack(text: bytes) -> Files:
-    """The files that a text describes, sealed: shards, then records, then the index, then the manifest."""
+    """Return the files that a text describes, sealed: shards, then records, then the index, then the manifest."""
     try:
         document = json.loads(text)
         members, columns, packed = (document[name] for name in ("manifest", "index", "shards"))
@@ -80,7 +80,7 @@ def unpack(text: bytes) -> Files:
 
 
 def seal_manifest(members: Any) -> bytes:  # noqa: ANN401  # JSON
-    """The bytes of a manifest with these members, its checksum behind them."""
+    """Return the bytes of a manifest with these members and its checksum."""
     body = members if isinstance(members, bytes) else json.dumps(members, indent=2).encode()
     body = body.rstrip().removesuffix(b"}").rstrip()
     return body + f',\n  "checksum": "crc32c:{_native.crc32c(body):08x}"\n}}\n'.encode()
@@ -91,7 +91,7 @@ def _plain(values: list[Any]) -> list[Any]:
 
 
 def _parts(data: bytes) -> list[list[object]]:
-    """What is not zero, with its offset."""
+    """Return the parts that are not zero, with their offsets."""
     found: list[list[object]] = []
     position = 0
     while position < len(data):
@@ -121,7 +121,7 @@ def _shard(value: dict[str, Any]) -> bytes:
 
 
 def _seal_records(columns: dict[str, Any], shards: dict[str, bytes]) -> None:
-    """Right checksums of every image and piece whose place makes sense."""
+    """Correct the checksums of every image and piece whose place is valid."""
     for name in [name.removesuffix(".checksum") for name in columns if name.endswith(".checksum")]:
         part = {key: columns.get(f"{name}.{key}", {}).get("values", []) for key in ("shard", "offset", "length")}
         checksums = columns[f"{name}.checksum"]["values"]
@@ -179,7 +179,7 @@ def _type(text: str) -> pa.DataType:
 
 
 def _seal_members(members: dict[str, Any], index: bytes, shards: dict[str, bytes]) -> dict[str, Any]:
-    """The manifest with the sizes and checksums of the files as they are now."""
+    """Return the manifest with the current sizes and checksums of the files."""
     if isinstance(members.get("index"), dict):
         members["index"].update(bytes=len(index), checksum=f"crc32c:{_native.crc32c(index):08x}")
     entries = members.get("shards")

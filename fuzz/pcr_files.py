@@ -6,18 +6,18 @@ from collections.abc import Sequence
 
 
 def record_of(labels: Sequence[int], scans: Sequence[Sequence[bytes]]) -> list[bytes]:
-    """The parts of a record: labels, then for each scan the piece of every image."""
+    """Return the parts of a record: labels, then for each scan the piece of every image."""
     metadata = message((1, b"".join(varint(label) for label in labels)), (3, 1))
     return [metadata, *(message(*((1, piece) for piece in scan)) for scan in scans)]
 
 
 def index_of(name: str, lengths: Sequence[int]) -> bytes:
-    """An index of one record."""
+    """Make an index of one record."""
     return message((1, message((1, name.encode()), (2, b"".join(varint(length) for length in lengths)))))
 
 
 def message(*fields: tuple[int, int | bytes]) -> bytes:
-    """A message of integers and bytes."""
+    """Make a message of integers and bytes."""
     return b"".join(
         varint(number << 3 | 2) + varint(len(value)) + value
         if isinstance(value, bytes)
@@ -27,7 +27,7 @@ def message(*fields: tuple[int, int | bytes]) -> bytes:
 
 
 def varint(value: int) -> bytes:
-    """An integer, seven bits a byte."""
+    """Encode an integer with seven bits per byte."""
     found = bytearray()
     while value >= 0x80:
         found.append(value & 0x7F | 0x80)

@@ -31,18 +31,18 @@ KEPT = ROOT / "fuzz" / "corpus"
 MAX_INPUT_BYTES = 10_000
 MAX_KEPT_FILES = 55
 MAX_KEPT_BYTES = 80_000
-"""Of one target."""
+"""Limit of the kept bytes of one target."""
 LIMITS = ("-rss_limit_mb=2048", "-malloc_limit_mb=512", "-timeout=10", f"-max_len={MAX_INPUT_BYTES}")
 
 
 def main(arguments: list[str]) -> int:
     """Run the targets, some at a time; 1 if one of them found something."""
     parser = argparse.ArgumentParser(description="Fuzz the codecs and the readers.")
-    parser.add_argument("--seconds", type=int, default=60, help="for each target")
-    parser.add_argument("--jobs", type=int, default=1, help="targets that run at the same time")
+    parser.add_argument("--seconds", type=int, default=60, help="Seconds for each target.")
+    parser.add_argument("--jobs", type=int, default=1, help="Number of targets that run in parallel.")
     parser.add_argument("--sanitizer", choices=SANITIZERS, default="address")
-    parser.add_argument("--keep", action="store_true", help="reduce what was learned into fuzz/corpus")
-    parser.add_argument("targets", nargs="*", help="all of them, if none is named")
+    parser.add_argument("--keep", action="store_true", help="Reduce new inputs into fuzz/corpus.")
+    parser.add_argument("targets", nargs="*", help="Targets to run. Default: all.")
     options = parser.parse_args(arguments)
     began = time.monotonic()
     try:
@@ -113,7 +113,7 @@ def keep(target: str) -> int:
 
 
 def _spread(files: list[Path], most: int) -> list[Path]:
-    """Few of many files, together of few bytes.
+    """Select few of many files, with few bytes in total.
 
     The cover comes in no useful order: every n-th by size is kept, early refusals and whole images alike.
     """

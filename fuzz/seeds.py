@@ -40,13 +40,13 @@ class Seed:
     """A file that decodes, or what a target that is not a decoder takes for one."""
 
     codec: str
-    """Or the name of another target."""
+    """Codec, or the name of another target."""
     name: str
     data: bytes
 
 
 def all_seeds() -> list[Seed]:
-    """Every seed, sorted by codec and name; the same on every machine with the same libraries."""
+    """List every seed, sorted by codec and name; the same on every machine with the same libraries."""
     return sorted(
         (*encoded_seeds(), *pillow_seeds(), *truncated_seeds(), *row_seeds(), *sampling_seeds(), *tiff_seeds()),
         key=lambda seed: (seed.codec, seed.name),
@@ -54,7 +54,7 @@ def all_seeds() -> list[Seed]:
 
 
 def encoded_seeds() -> Iterator[Seed]:
-    """What our own encoders write: every format of the shared suite, every kind of pixel."""
+    """Yield files of our own encoders: every format of the shared suite, every kind of pixel."""
     for format in FORMATS:
         codec = find(format.partition(":")[0])
         can = capabilities_of(codec)
@@ -66,7 +66,7 @@ def encoded_seeds() -> Iterator[Seed]:
 
 
 def pillow_seeds() -> Iterator[Seed]:
-    """Variants that we read but do not write."""
+    """Yield variants that we read but do not write."""
     colour = Image.fromarray(sample_image(20, 17, 3, "uint8"))
     exif = Image.Exif()
     exif[0x0112] = 6
@@ -107,7 +107,7 @@ def pillow_seeds() -> Iterator[Seed]:
 
 
 def truncated_seeds() -> Iterator[Seed]:
-    """Progressive JPEGs that end after a few of their scans, in colour, grey and CMYK."""
+    """Yield progressive JPEGs that end after a few scans, in colour, grey and CMYK."""
     colour = Image.fromarray(sample_image(20, 17, 3, "uint8"))
     for name, image in (("colour", colour), ("grey", colour.convert("L")), ("cmyk", colour.convert("CMYK"))):
         file = io.BytesIO()
@@ -118,7 +118,7 @@ def truncated_seeds() -> Iterator[Seed]:
 
 
 def row_seeds() -> Iterator[Seed]:
-    """JPEGs that keep the offsets of their rows, and have the bytes that our own Huffman decoder wants."""
+    """Yield JPEGs with row offsets, and with the bytes that our own Huffman decoder needs."""
     rng = np.random.default_rng(0)
     for channels, subsampling, quality in ((1, "444", 96), (3, "444", 70), (3, "420", 90)):
         shape = (88, 64) if channels == 1 else (88, 64, 3)
@@ -128,7 +128,7 @@ def row_seeds() -> Iterator[Seed]:
 
 
 def sampling_seeds() -> Iterator[Seed]:
-    """JPEGs of every sampling that libjpeg decodes: 4x2 and 2x4 among them, and mixed ones."""
+    """Yield JPEGs of every sampling that libjpeg decodes, including 4x2, 2x4 and mixed ones."""
     for factors in all_samplings():
         name = "-".join(f"{across}x{down}" for across, down in factors)
         data = noise_jpeg(17, 9, factors)
@@ -140,7 +140,7 @@ def sampling_seeds() -> Iterator[Seed]:
 
 
 def tiff_seeds() -> Iterator[Seed]:
-    """TIFF in the layouts and compressions that are read."""
+    """Yield TIFF in the supported layouts and compressions."""
     grey, colour, deep = (
         sample_image(9, 13, 1, "uint8"),
         sample_image(20, 17, 3, "uint8"),
@@ -162,7 +162,7 @@ def tiff_seeds() -> Iterator[Seed]:
 
 
 def part_seeds() -> Iterator[Seed]:
-    """Inputs of the targets that look at parts; their harnesses say how these are laid out."""
+    """Yield inputs of targets for parts of files; their harnesses describe the layout."""
     for name in ("fast", "dense"):
         for channels in (1, 2, 3, 4):
             for bits in (8, 16):
@@ -175,7 +175,7 @@ def part_seeds() -> Iterator[Seed]:
 
 
 def sluice_seeds() -> Iterator[Seed]:
-    """Segments of Sluice images that are a single tile of one component, and JPEGs to take there and back."""
+    """Yield segments of single-tile Sluice images of one component, and JPEGs for round trips."""
     for blocks_wide, blocks_high, quality in ((1, 1, 50), (8, 8, 95), (5, 3, 100), (8, 2, 20)):
         pixels = sample_image(8 * blocks_high, 8 * blocks_wide, 1, "uint8")
         file = penstock.encode(pixels, f"sluice:q={quality}")
@@ -186,7 +186,7 @@ def sluice_seeds() -> Iterator[Seed]:
 
 
 def part_seeds_of(pixels: Pixels, profile: str) -> Iterator[Seed]:
-    """A tile, the front of a file and samples, from one image that is no larger than a tile."""
+    """Yield a tile, the front of a file and samples, from one image of at most a tile."""
     file = encode_split(pixels, profile)
     label = f"{profile}-{file.channels}-{file.bits}"
     kind = (file.channels - 1) | (file.bits == 16) << 2
@@ -200,7 +200,7 @@ def part_seeds_of(pixels: Pixels, profile: str) -> Iterator[Seed]:
 
 
 def metadata_seeds() -> Iterator[Seed]:
-    """Files with metadata of every kind, and a block as a dataset stores it."""
+    """Yield files with metadata of every kind, and a block as a dataset stores it."""
     colour = Image.fromarray(sample_image(5, 7, 3, "uint8"))
     exif = Image.Exif()
     exif[0x0112] = 6
@@ -226,7 +226,7 @@ def metadata_seeds() -> Iterator[Seed]:
 
 
 def dataset_seeds() -> Iterator[Seed]:
-    """A tiny dataset in two formats with masks, and one in blocks, as the targets of readers take them."""
+    """Yield a tiny dataset in two formats with masks, and one in blocks, packed for the targets."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for number in range(3):
@@ -248,7 +248,7 @@ def dataset_seeds() -> Iterator[Seed]:
 
 
 def document_seeds() -> Iterator[Seed]:
-    """A profile, the plan that is made from it, and a plan of rules."""
+    """Yield a profile, a plan made from it, and a plan of rules."""
     formats = {"png": (1.0, 20.0), "raw": (3.0, 0.5)}
     profile = make_profile(formats, source="png", disk=1e9, spread=0.3, num_images=3)
     plan = write_plan(make_plan(profile, Goals(memory_bytes=0)))
@@ -263,7 +263,7 @@ def document_seeds() -> Iterator[Seed]:
 
 
 def source_seeds() -> Iterator[Seed]:
-    """Tars of the three kinds that are read, and records of PCR."""
+    """Yield tars of the three supported kinds, and records of PCR."""
     image = penstock.encode(sample_image(3, 4, 3, "uint8"), "png")
     members = {
         "a.png": image,
@@ -287,7 +287,7 @@ def source_seeds() -> Iterator[Seed]:
 
 
 def restore_seeds() -> Iterator[Seed]:
-    """JPEGs of kinds that no library writes, and bodies of restoration data for the small images of the target."""
+    """Yield JPEGs of kinds that no library writes, and restoration data for the target's small images."""
     for number in range(40):
         yield Seed("restore", f"generated-{number}", generated(number))
     head = bytes.fromhex("02 0401 0000 06c0 08")

@@ -35,7 +35,7 @@ SANITIZERS = ("address", "memory")
 
 
 class FuzzError(Exception):
-    """Why nothing could be run, and what to do about it."""
+    """Reason why nothing could be run, and what to do about it."""
 
 
 def build(sanitizer: str = "address") -> None:
@@ -56,25 +56,25 @@ def build(sanitizer: str = "address") -> None:
 
 
 def build_folder(sanitizer: str) -> Path:
-    """Where the targets of a sanitizer are built."""
+    """Return the build folder of a sanitizer's targets."""
     return BUILD if sanitizer == "address" else BUILD / sanitizer
 
 
 def targets(sanitizer: str = "address") -> list[str]:
-    """Names of all targets that are built."""
+    """List the names of all targets that are built."""
     native = [binary.name.removeprefix("fuzz_") for binary in (build_folder(sanitizer) / "fuzz").glob("fuzz_*")]
     return sorted([*native, *(PYTHON if sanitizer == "address" else ())])
 
 
 def command_of(target: str, sanitizer: str = "address") -> list[str]:
-    """The program of a target, to which libFuzzer's arguments are added."""
+    """Return the program of a target, to which libFuzzer's arguments are added."""
     if target in PYTHON:
         return [str(PYTHON_FOLDER / f"{target}.py")]
     return [str(build_folder(sanitizer) / "fuzz" / f"fuzz_{target}")]
 
 
 def environment(sanitizer: str = "address") -> dict[str, str]:
-    """CMake and the Python of the targets are this environment's."""
+    """Return an environment with this environment's CMake and Python."""
     tools = str(Path(sys.executable).parent)
     found = {
         **os.environ,

@@ -24,7 +24,7 @@ TILE_BYTES = 3 * TILE_PIXELS
 
 @dataclass(frozen=True)
 class Device:
-    """What the data sheet says of an accelerator; of the link, what transfers reach: four fifths of its rate."""
+    """Data sheet of an accelerator; the link's rate is what transfers reach, four fifths of its nominal rate."""
 
     name: str
     architecture: str
@@ -51,7 +51,7 @@ class Loop:
 
 
 def loops_of(variant: str, counts: dict[str, float]) -> list[Loop]:
-    """The loops in the order of the code. `counts` were counted on real tiles."""
+    """Return the loops in the order of the code, with `counts` from real tiles."""
     checksum_rows = counts["bytes"] / 256
     if variant.startswith("l3"):
         return [Loop("row", "", 3 * 64), Loop("plane checked", "", 3), Loop("checksum", "plane checked", checksum_rows)]
@@ -77,19 +77,19 @@ def loops_of(variant: str, counts: dict[str, float]) -> list[Loop]:
 
 
 def results() -> dict[str, Any]:
-    """What was recorded."""
+    """Load the recorded results."""
     recorded: dict[str, Any] = json.loads(RESULTS.read_text(encoding="utf-8"))
     return recorded
 
 
 def usage_of(variant: str, architecture: str) -> dict[str, Any]:
-    """The recorded line of a variant."""
+    """Return the recorded line of a variant."""
     usages: list[dict[str, Any]] = results()["usages"]
     return next(u for u in usages if (u["variant"], u["architecture"]) == (variant, architecture))
 
 
 def warps_per_sm(registers: int) -> int:
-    """Programs of one warp that fit on a multiprocessor.
+    """Return the number of one-warp programs that fit on a multiprocessor.
 
     >>> warps_per_sm(160), warps_per_sm(60)
     (12, 32)
@@ -99,7 +99,7 @@ def warps_per_sm(registers: int) -> int:
 
 
 def resource_table() -> str:
-    """Registers, spills, shared memory, occupancy of every variant that decodes."""
+    """Make a table of registers, spills, shared memory and occupancy of every variant that decodes."""
     rows = [
         "| Variant (channels x bits, output) | | Registers | Spilled | Shared | Instructions | Warps on an SM, of 64 |",
         "|---|---|---|---|---|---|---|",
@@ -121,7 +121,7 @@ FORMATS = {
 
 
 def instructions_of_tile(format_text: str, architecture: str) -> list[tuple[str, int, float]]:
-    """What a tile of 64x64 RGB pixels executes: (part, its own instructions, how often it runs)."""
+    """Return the work of a tile of 64x64 RGB pixels: (part, its own instructions, number of runs)."""
     usage = usage_of(FORMATS[format_text], architecture)
     loops = loops_of(format_text, results()["counts"][format_text])
     sizes = dict(zip((loop.name for loop in loops), usage["loops"], strict=True))
@@ -134,7 +134,7 @@ def instructions_of_tile(format_text: str, architecture: str) -> list[tuple[str,
 
 
 def instruction_table() -> str:
-    """Own instructions of each loop times its runs."""
+    """Make a table of the instructions of each loop times its runs."""
     rows = ["| Format | Instructions of a warp for a tile of 64 x 64 RGB pixels, sm_80 | Sum |", "|---|---|---|"]
     for format_text in FORMATS:
         parts = instructions_of_tile(format_text, "sm_80")
@@ -149,7 +149,7 @@ def total(parts: list[tuple[str, int, float]]) -> float:
 
 
 def bound_table() -> str:
-    """The rates that link, memory and instruction issue allow."""
+    """Make a table of the rates that link, memory and instruction issue allow."""
     rows = [
         "| Accelerator | Format | Ratio | Link | Memory | Issue, every slot used | Lowest |",
         "|---|---|---|---|---|---|---|",

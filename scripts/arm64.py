@@ -38,24 +38,24 @@ def main(arguments: list[str]) -> int:
 
 
 def build() -> None:
-    """Everything that `python_command` needs; what exists already is kept, and the extension is built incrementally."""
+    """Build everything that `python_command` needs; existing parts are kept."""
     unpack_system()
     install_site()
     compile_extension()
 
 
 def python_command(*arguments: str) -> list[str]:
-    """A command line of Python for ARM."""
+    """Return a command line of Python for ARM."""
     return ["qemu-aarch64", str(SYSTEM / "usr" / "bin" / f"python{VERSION}"), *arguments]
 
 
 def environment() -> dict[str, str]:
-    """Where the emulator finds libraries, and Python its packages."""
+    """Return the environment in which the emulator finds libraries, and Python its packages."""
     return {**os.environ, "QEMU_LD_PREFIX": str(SYSTEM), "PYTHONPATH": str(SITE), "PYTHONDONTWRITEBYTECODE": "1"}
 
 
 def unpack_system() -> None:
-    """Debian's Python, its headers and our libraries for arm64, with all that they depend on."""
+    """Unpack Debian's Python, its headers and our libraries for arm64, with their dependencies."""
     if (SYSTEM / "usr" / "bin" / f"python{VERSION}").exists():
         return
     state, cache = FOLDER / "apt" / "state", FOLDER / "apt" / "cache"
@@ -73,7 +73,7 @@ def unpack_system() -> None:
 
 
 def install_site() -> None:
-    """The pinned packages of the tests, as wheels for ARM."""
+    """Install the pinned packages of the tests, as wheels for ARM."""
     if (SITE / "numpy").is_dir():
         return
     target = ["--target", str(SITE), "--only-binary=:all:", "--python-version", VERSION, "--implementation", "cp"]
@@ -84,7 +84,7 @@ def install_site() -> None:
 
 
 def compile_extension() -> None:
-    """The extension for ARM, beside a link to the package's Python files."""
+    """Compile the extension for ARM, next to a link to the package's Python files."""
     libraries = SYSTEM / "usr" / "lib" / "aarch64-linux-gnu"
     headers = SYSTEM / "usr" / "include"
     tools = str(Path(sys.executable).parent)

@@ -19,7 +19,7 @@ FIGURE_SIZE = (640, 480)
 
 
 class BrowserMissingError(Exception):
-    """No Chromium is installed."""
+    """Error if no Chromium is installed."""
 
 
 @dataclass(frozen=True)
@@ -28,12 +28,12 @@ class Look:
 
     dom: str
     console: list[str]
-    """Everything that was logged, errors of scripts included."""
+    """Log messages, including script errors."""
     screenshot: bytes
 
 
 def find_browser() -> str:
-    """The command; BrowserMissingError if there is none."""
+    """Return the browser's command, or raise BrowserMissingError."""
     found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
     if found is None:
         raise BrowserMissingError("chromium is not installed (apt-get install chromium)")
@@ -66,7 +66,7 @@ def look_at(page: Path, *, size: tuple[int, int] = (1000, 1400), is_dark: bool =
 
 
 def shoot_figures(page: Path) -> list[bytes]:
-    """A picture of each figure of a report, alone on its page."""
+    """Take a picture of each figure of a report, alone on its page."""
     text = page.read_text(encoding="utf-8")
     style = re.search(r"<style>.*?</style>", text, re.DOTALL)
     assert style is not None, "a report has a style"

@@ -36,11 +36,11 @@ OTHER_BUILD = ("tests/unit/test_hardening.py",)
 """Tests of how the installed extension is compiled: they say nothing about this one."""
 
 Lines = dict[str, dict[int, int]]
-"""How often each line of each file ran."""
+"""Number of runs of each line of each file."""
 
 
 class CoverageError(Exception):
-    """What went wrong, as one message for the person at the terminal."""
+    """Error message for the person at the terminal."""
 
 
 @dataclass(frozen=True)
@@ -52,16 +52,16 @@ class Share:
 
     @property
     def percent(self) -> float:
-        """Share of lines that ran; 100 where there is none."""
+        """Share of lines that ran; 100 without lines."""
         return 100.0 * self.ran / self.lines if self.lines else 100.0
 
 
 def main(arguments: Sequence[str]) -> int:
     """Build, run and print; 1 if tests fail or a folder is below its goal."""
     parser = argparse.ArgumentParser(description="Measure line coverage of native code.")
-    parser.add_argument("--jobs", type=int, default=2, help="processes at a time")
-    parser.add_argument("--missing", metavar="FOLDER", help="also list the lines of a folder or file that never ran")
-    parser.add_argument("--report-only", action="store_true", help="print what the last run counted")
+    parser.add_argument("--jobs", type=int, default=2, help="Number of parallel processes.")
+    parser.add_argument("--missing", metavar="FOLDER", help="Also list the lines of a folder or file that never ran.")
+    parser.add_argument("--report-only", action="store_true", help="Print the counts of the last run.")
     parser.add_argument("pytest_arguments", nargs="*")
     options = parser.parse_args(arguments)
     try:
@@ -191,7 +191,7 @@ def by_folder(found: Lines) -> dict[str, Share]:
 
 
 def report(found: Lines) -> str:
-    """One line per folder, then the files of folders with a goal that are below it."""
+    """Format one line per folder, then the files below the goal of their folder."""
     rows = [
         f"{share.percent:6.1f} %  {share.ran:6,} of {share.lines:6,} lines  {name}"
         for name, share in by_folder(found).items()
@@ -205,7 +205,7 @@ def report(found: Lines) -> str:
 
 
 def missing(found: Lines, place: str) -> str:
-    """Ranges of lines that never ran, by file.
+    """List ranges of lines that never ran, by file.
 
     >>> missing({"native/a/x.h": {1: 1, 4: 0, 5: 0, 9: 0}}, "native/a")
     'native/a/x.h: 4-5 9'
@@ -219,7 +219,7 @@ def missing(found: Lines, place: str) -> str:
 
 
 def _ranges(numbers: Sequence[int]) -> list[str]:
-    """Join neighbours.
+    """Join neighbours to ranges.
 
     >>> _ranges([1, 2, 3, 7])
     ['1-3', '7']
@@ -234,7 +234,7 @@ def _ranges(numbers: Sequence[int]) -> list[str]:
 
 
 def _gcov() -> str:
-    """The gcov that belongs to the compiler of the build: their formats change together."""
+    """Return the gcov of the build's compiler, because their formats change together."""
     values = (BUILD / "CMakeCache.txt").read_text()
     compiler = re.search(r"^CMAKE_CXX_COMPILER:\w+=(.+)$", values, re.MULTILINE)
     asked = [compiler[1] if compiler else "c++", "-dumpversion"]
@@ -246,7 +246,7 @@ def _gcov() -> str:
 
 
 def _environment() -> dict[str, str]:
-    """CMake and other tools are this environment's."""
+    """Return an environment with this environment's CMake and tools."""
     return {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
 
 

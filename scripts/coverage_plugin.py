@@ -28,7 +28,7 @@ class CountingExtension:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests() -> None:
-    """Come before the first import of penstock, which conftest.py does."""
+    """Run before the first import of penstock, in conftest.py."""
     sys.meta_path.insert(0, CountingExtension)
 
 

@@ -31,13 +31,13 @@ def main() -> None:
 
 
 def pages() -> list[Path]:
-    """Pages that have parts made from code."""
+    """List the pages that have parts made from code."""
     candidates = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
     return [page for page in candidates if PART.search(page.read_text(encoding="utf-8"))]
 
 
 def rewritten(page: Path) -> str:
-    """The page with its made parts made anew."""
+    """Return the page with its generated parts updated."""
     return PART.sub(
         lambda part: part[1] + PARTS[part[2]]() + part[3],
         page.read_text(encoding="utf-8"),
@@ -45,7 +45,7 @@ def rewritten(page: Path) -> str:
 
 
 def codec_table() -> str:
-    """What each codec is and holds."""
+    """Make a table of the codecs and their capabilities."""
     rows = [
         "| Codec | Files | Operations | Promise | Channels | Bits | Reduced scales |",
         "|---|---|---|---|---|---|---|",
@@ -55,7 +55,7 @@ def codec_table() -> str:
 
 
 def parameter_table() -> str:
-    """What may follow a codec's name."""
+    """Make a table of the parameters of each codec."""
     rows = ["| Format | Values | Default | Meaning |", "|---|---|---|---|"]
     for name in names():
         for key, parameter in find(name).parameters.items():

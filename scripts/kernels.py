@@ -69,7 +69,7 @@ class Variant:
 
 @dataclass(frozen=True)
 class Usage:
-    """What a compiled variant needs."""
+    """Resources that a compiled variant needs."""
 
     variant: str
     architecture: str
@@ -84,9 +84,9 @@ class Usage:
 def main() -> None:
     """Compile, print, and record if asked to."""
     parser = argparse.ArgumentParser(description="Compile the kernels ahead of time.")
-    parser.add_argument("--record", action="store_true", help="write bench/results/kernels.json")
-    parser.add_argument("--only", default="", help="variants whose name contains this")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes that compile")
+    parser.add_argument("--record", action="store_true", help="Write bench/results/kernels.json.")
+    parser.add_argument("--only", default="", help="Compile only variants whose name contains this.")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="Number of compiling processes.")
     options = parser.parse_args()
     wanted = [number for number, variant in enumerate(variants()) if options.only in variant.name]
     tasks = [(number, architecture) for number in wanted for architecture in ARCHITECTURES]
@@ -113,7 +113,7 @@ def main() -> None:
 
 
 def variants() -> Iterator[Variant]:
-    """The variants that are worth telling apart."""
+    """Yield the variants that are worth distinguishing."""
     half = Output(dtype=torch.float16)
     for profile in ("fast", "dense"):
         for channels, bits in ((1, 8), (3, 8), (4, 8), (1, 16), (3, 16), (4, 16)):
@@ -130,7 +130,7 @@ def variants() -> Iterator[Variant]:
 
 
 def resize_variants() -> Iterator[Variant]:
-    """Both passes of transforms, on samples of 8 and 16 bits."""
+    """Yield both passes of transforms, on samples of 8 and 16 bits."""
     for bits, output, pointer in ((8, "uint8", "*u8"), (8, "float16", "*fp16"), (16, "float32", "*fp32")):
         wide = bits == 16
         pointers = {"source": f"*u{bits}", "between": f"*u{bits}", "weights": "*fp64" if wide else "*i32"}
@@ -170,7 +170,7 @@ def compiled(variant: Variant, architecture: int) -> Usage:
 
 
 def count_instructions(code: str) -> tuple[int, list[int]]:
-    """Instructions of a disassembly, and of each of its loops: from a label to the last branch back to it.
+    """Count the instructions of a disassembly, and of each loop from a label to the last branch back to it.
 
     >>> count_instructions(".L_x_0:\\n /*0000*/ MOV R1, R2 ;\\n /*0010*/ @P0 BRA `(.L_x_0) ;\\n /*0020*/ EXIT ;\\n")
     (3, [2])

@@ -1,4 +1,4 @@
-"""What memory and fidelity do: parts of docs/guide/memory.md and fidelity.md, from the lines of bench/."""
+"""Tables and sentences of docs/guide/memory.md and fidelity.md, from the recorded lines of bench/."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ COLUMNS = {
     "time, readers' throttle": ("readers", "batch_seconds"),
     "time of a batch of 20 large images, kernel's throttle": ("long", "batch_seconds"),
 }
-"""How a column was measured, and the measure whose variation it shows."""
+"""Conditions of a column, and the measure whose variation it shows."""
 
 
 def batch_table() -> str:
-    """A row per policy: how much bytes and times of its batches vary."""
+    """Make one row per policy: the variation of bytes and times of its batches."""
     rows = [f"| policy | {' | '.join(COLUMNS)} |", "|---" * (1 + len(COLUMNS)) + "|"]
     rows += [
         f"| {shown} | {' | '.join(_cell(name, *how) for how in COLUMNS.values())} |" for name, shown in POLICIES.items()
@@ -30,7 +30,7 @@ def batch_table() -> str:
 
 
 def decoded_sentence() -> str:
-    """What forms of cached samples give, each measured once."""
+    """Describe the rates with each form of cached samples, each measured once."""
     lines = {
         line["cached"]: line
         for line in recorded("memory")
@@ -61,7 +61,7 @@ SCANS: dict[int | None, str] = {1: "1", 2: "2", 5: "5", None: "all"}
 
 
 def fidelity_table() -> str:
-    """What each number of scans reads, keeps and gives, with plain JPEGs on such a disk beside it."""
+    """Make a table of bytes, quality and rate by number of scans, next to plain JPEGs."""
     parts = {
         name: {scans: select("fidelity", {"part": name, "fidelity": scans}) for scans in SCANS}
         for name in ("bytes", "similarity", "time")

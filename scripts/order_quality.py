@@ -1,4 +1,4 @@
-"""How random the orders are: a table for docs/guide/order.md, computed anew by `python -m scripts.docs`."""
+"""Table of the randomness of orders for docs/guide/order.md, computed by `python -m scripts.docs`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BATCH_SIZES = (64, 256)
 
 
 def quality_table() -> str:
-    """A row per order."""
+    """Make a table with one row per order."""
     orders = {
         "a full permutation": [permutation(NUM_SAMPLES, 1, Purpose.LIQUID, epoch) for epoch in (0, 1)],
         "the default, 240 lanes (`rolling`, `pinned`, `system`, `none`)": _epochs(Order(FORMATS, seed=1)),
@@ -53,7 +53,7 @@ MIXES = ((1, 1), (61, 39), (97, 3), (1, 1, 1), (70, 20, 10), (60, 30, 9, 1))
 
 
 def mix_table() -> str:
-    """How far the batches of each rank are from the dataset's mix: a row per number of lanes."""
+    """Make a table of the distance of batches from the mix, with one row per number of lanes."""
     rows = ["| Lanes | Samples | batch of 16 | batch of 64 | batch of 256 |", "|---|---|---|---|---|"]
     for num_samples in (1_600, 3_200, 20_000, 62_000):
         orders = [Order(_mixed(num_samples, mix), seed=1) for mix in MIXES]
@@ -69,7 +69,7 @@ def _mixed(num_samples: int, mix: tuple[int, ...]) -> Indices:
 
 
 def _off_the_mix(order: Order, batch_size: int) -> np.typing.NDArray[np.float64]:
-    """For every whole batch of every rank, 1 to 16 ranks: how many samples its most deviant format is off."""
+    """Return the deviation of each batch of each rank from the mix, in samples, for 1 to 16 ranks."""
     sequence = order.formats[order.epoch(1).take(range(order.num_samples))]
     exact = np.bincount(order.formats) / order.num_samples * batch_size
     found = []

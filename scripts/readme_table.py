@@ -54,22 +54,22 @@ class Row:
     data: str
     """A format string over the corpus and the counts of the lines."""
     is_timed: bool = True
-    """Whether the load of other programs could change the result; counted bytes are what they are."""
+    """True if the load of other programs could change the result; counted bytes do not change."""
 
 
 def readme_table() -> str:
-    """The table of README.md."""
+    """Make the table of README.md."""
     rows = [COLUMNS, ("---",) * len(COLUMNS), *(_cells(row) for row in ROWS)]
     return "\n".join(f"| {' | '.join(row)} |" for row in rows) + "\n"
 
 
 def recorded(file: str) -> list[Recorded]:
-    """All lines of a file of results."""
+    """Load all lines of a file of results."""
     return [json.loads(text) for text in (RESULTS / f"{file}.jsonl").read_text(encoding="utf-8").splitlines()]
 
 
 def select(file: str, wanted: Select) -> Recorded:
-    """The last line that has these members. ValueError if there is none."""
+    """Return the last line with these members. Raise ValueError if it does not exist."""
     found = [line for line in recorded(file) if all(line.get(name) == value for name, value in wanted.items())]
     if not found:
         raise ValueError(f"bench/results/{file}.jsonl has no line with {dict(wanted)}")
@@ -97,7 +97,7 @@ def _check_session(row: Row, lines: Mapping[str, Recorded]) -> None:
 
 
 def _conditions(row: Row, lines: Mapping[str, Recorded]) -> str:
-    """Data, rounds, foreign load and processor, as the lines have them."""
+    """Format data, rounds, foreign load and processor of the lines."""
     first = next(iter(lines.values()))
     corpus = CORPORA[str(first.get("corpus") or str(first.get("setting")).partition("-")[0])]
     rounds, epoch = _rounds(first)
@@ -121,7 +121,7 @@ COPIES = 5000
 
 
 def _rounds(line: Recorded) -> tuple[int, int]:
-    """How many rounds, and how many images an epoch of them has."""
+    """Return the number of rounds, and of images per epoch."""
     rounds = line.get("rounds", 0)
     if isinstance(rounds, int):
         return rounds, 0
@@ -131,7 +131,7 @@ def _rounds(line: Recorded) -> tuple[int, int]:
 
 
 def _loads(line: Recorded) -> list[float]:
-    """What other programs used, wherever the line says it."""
+    """Return the load of other programs, wherever the line records it."""
     inner = [line.get("measured"), *line.get("rates", {}).values(), line]
     return [float(one["foreign_cores"]) for one in inner if isinstance(one, dict) and "foreign_cores" in one]
 
@@ -149,7 +149,7 @@ def _sooner(lines: Mapping[str, Recorded], ours: str, theirs: str) -> float:
 
 
 def _of_rounds(line: Recorded, name: str = "") -> Numbers:
-    """The median of the rounds' ratios, and their range."""
+    """Return the median of the rounds' ratios, and their range."""
     low, high = line["ratio_range"]
     return {f"{name}times": line["ratio_median"], f"{name}low": low, f"{name}high": high}
 
@@ -192,7 +192,7 @@ PREDICTED = [f"{corpus}-{disk}-{memory}" for corpus in CORPORA for disk in (60, 
 
 
 def _prediction_errors(lines: Mapping[str, Recorded]) -> Numbers:
-    """Errors of the predictions, and in how many settings the disk limits, whose rate the plan is told."""
+    """Return the errors of the predictions, and the number of settings in which the given disk rate limits."""
     rounds = [line for line in recorded("campaign") if line["question"] == PREDICTION and "predicted" in line]
     told = {
         (one["setting"], one["predicted"]["images_per_second"]): read_bottleneck(one["predicted"]["bottleneck"])

@@ -6,7 +6,7 @@ A GROUP is a file of requirements/, `package` for Penstock itself, `arm64` for a
 `browser` for Chromium, in which reports are looked at. `vision` goes into a folder of its own inside the environment,
 without what its packages ask for: torchvision's wheel is made for CUDA, and who imports it by chance would fail.
 
-Needs Python alone. A step whose inputs have not changed since it last succeeded is skipped in silence: its stamp in the
+Needs Python alone. A step whose inputs have not changed since it last succeeded is skipped silently: its stamp in the
 environment holds a hash of them. Called by the Makefile.
 """
 
@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parent.parent
 REQUIREMENTS = ROOT / "requirements"
 LOCK = ROOT / "build" / "setup.lock"
 APART = ("vision",)
-"""Groups that are not on the path of the environment, but for those tests that put them there."""
+"""Groups that are not on the path of the environment, except for tests that add them."""
 NATIVE_INPUTS = ("pyproject.toml", "CMakeLists.txt", "native/**/*", "requirements/build.txt", "requirements/pins.txt")
 
 
@@ -62,7 +62,7 @@ class Environment:
 
     @property
     def python(self) -> Path:
-        """Its interpreter."""
+        """Interpreter of the environment."""
         return self.folder / "bin" / "python"
 
     @property
@@ -72,7 +72,7 @@ class Environment:
 
     @property
     def log(self) -> Path:
-        """What the commands of the last step printed."""
+        """Log of the commands of the last step."""
         return self.folder / "setup.log"
 
     def pip_install(self, *arguments: str) -> None:
@@ -116,7 +116,7 @@ class Step:
 
 
 def steps(venv: Environment, groups: list[str]) -> Iterable[Step]:
-    """The steps that the groups need, in order: torch first and alone, the package last."""
+    """Yield the steps that the groups need, in order: torch first and alone, the package last."""
     yield Step("venv", f"virtual environment {venv.folder.name}", sys.version, lambda: _make_venv(venv))
     wanted = set(groups)
     if "package" in wanted:

@@ -25,11 +25,11 @@ CLANG_SUFFIXES = ("", *(f"-{version}" for version in range(22, 13, -1)))
 
 
 class SetupError(Exception):
-    """What stops set-up, as one message for the person at the terminal."""
+    """Error that stops the set-up, as one message for the person at the terminal."""
 
 
 def missing_packages(groups: Collection[str] = ()) -> list[str]:
-    """Packages to install before the extension can be built and a virtual environment made.
+    """List the packages that the extension and a virtual environment need.
 
     The groups `fuzz`, `arm64` and `browser` want more: clang that can fuzz, a compiler and emulator for ARM, Chromium.
     """
@@ -53,7 +53,7 @@ def missing_packages(groups: Collection[str] = ()) -> list[str]:
 
 
 def install_command(packages: list[str]) -> str:
-    """The line a person would type.
+    """Return the command line that a person would type.
 
     >>> install_command(["libwebp-dev", "pkg-config"])
     'sudo apt-get install -y libwebp-dev pkg-config'
@@ -62,7 +62,7 @@ def install_command(packages: list[str]) -> str:
 
 
 def apt_prefix(packages: list[str]) -> list[str]:
-    """How apt may be called here: as root, through sudo without a password, or not at all (SetupError)."""
+    """Return how to call apt: as root, or through sudo without a password; otherwise raise SetupError."""
     if shutil.which("apt-get") is None:
         raise SetupError(
             "system libraries are missing and this is neither Debian nor Ubuntu\n"
@@ -76,19 +76,19 @@ def apt_prefix(packages: list[str]) -> list[str]:
 
 
 def apt_commands(packages: list[str]) -> list[list[str]]:
-    """Commands that install the packages; the first alone is enough where apt's lists are fresh."""
+    """Return the commands that install the packages; the first is enough if apt's lists are current."""
     prefix = [*apt_prefix(packages), "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-q"]
     install = [*prefix, "install", "-y", "--no-install-recommends", *packages]
     return [install, [*prefix, "update"], install]
 
 
 def clang_suffix() -> str | None:
-    """What follows `clang` and `clang++` in the names of the compiler to use: "" or "-14"; None if there is none."""
+    """Return the suffix of `clang` and `clang++` for the compiler to use: "" or "-14"; None without clang."""
     return next((suffix for suffix in CLANG_SUFFIXES if shutil.which(f"clang++{suffix}")), None)
 
 
 def clang_can_fuzz() -> bool:
-    """Whether clang is there with the libraries of libFuzzer and the sanitizers."""
+    """Return whether clang is installed with libFuzzer and the sanitizers."""
     suffix = clang_suffix()
     if suffix is None:
         return False

@@ -22,21 +22,21 @@ TILE = 64
 
 
 def ratios(files: Sequence[Path]) -> dict[str, float]:
-    """Bytes of pixels for each byte of file, over all images."""
+    """Compute the bytes of pixels per byte of file, over all images."""
     images = [rgb(file) for file in files]
     num_bytes = sum(image.nbytes for image in images)
     return {f: num_bytes / sum(len(penstock.encode(image, f)) for image in images) for f in FORMATS}
 
 
 def counts(files: Sequence[Path], seed: int = 0) -> dict[str, dict[str, float]]:
-    """Means over a tile of each image: bytes, levels of control, levels of unary streams."""
+    """Compute means over a tile of each image: bytes, levels of control, levels of unary streams."""
     rng = np.random.default_rng(seed)
     tiles = [tile_of(rgb(file), rng) for file in files]
     return {format_text: _means([count_tile(tile, format_text) for tile in tiles]) for format_text in FORMATS}
 
 
 def count_tile(tile: Pixels, format_text: str) -> dict[str, float]:
-    """Counts of one tile."""
+    """Count the work of one tile."""
     data = penstock.encode(tile, format_text)
     if format_text == "l3":
         return {"bytes": len(data) - 20 - 2 * 3 - 4}
@@ -50,7 +50,7 @@ def count_tile(tile: Pixels, format_text: str) -> dict[str, float]:
 
 @contextmanager
 def watched(name: str) -> Iterator[list[tuple[tuple[Any, ...], Any]]]:
-    """Collects arguments and result of each call of a function of the reference decoder."""
+    """Collect arguments and result of each call of a function of the reference decoder."""
     function: Callable[..., Any] = getattr(weir, name)
     calls: list[tuple[tuple[Any, ...], Any]] = []
 
@@ -82,12 +82,12 @@ def _means(rows: list[dict[str, float]]) -> dict[str, float]:
 
 
 def rgb(file: Path) -> Pixels:
-    """The pixels of an image with three channels; grey ones are tripled."""
+    """Return the pixels of an image with three channels; grey ones are repeated."""
     pixels = penstock.decode(file.read_bytes())
     return pixels if pixels.ndim == 3 else np.dstack([pixels] * 3).astype(np.uint8)
 
 
 def tile_of(image: Pixels, rng: np.random.Generator) -> Pixels:
-    """A whole tile of an image."""
+    """Return a whole tile of an image."""
     y, x = (int(rng.integers(side // TILE)) * TILE for side in image.shape[:2])
     return image[y : y + TILE, x : x + TILE].copy()

@@ -33,7 +33,7 @@ FUZZ_ONE = FUZZ + "::test_a_minute_of_fuzzing_finds_nothing[{codec}]"
 
 @dataclass(frozen=True)
 class Rule:
-    """Files (a `*` also matches `/`) and the long tests that a change of theirs calls for."""
+    """Files (a `*` also matches `/`) with the long tests that their changes need."""
 
     files: tuple[str, ...]
     tests: tuple[str, ...]
@@ -148,8 +148,8 @@ CODECS = ("bmp", "jpeg", "l3", "pjpeg", "png", "pnm", "raw", "sluice", "tiff", "
 def main(arguments: list[str]) -> int:
     """Select and run; 0 also when the change touches nothing of the long tier."""
     parser = ArgumentParser(description="Run the long tests that a change touches.")
-    parser.add_argument("--base", default=None, help="revision to compare with")
-    parser.add_argument("--groups", action="store_true", help="only print what scripts.setup must add")
+    parser.add_argument("--base", default=None, help="Revision to compare with.")
+    parser.add_argument("--groups", action="store_true", help="Print only the groups that scripts.setup must add.")
     parser.add_argument("pytest_arguments", nargs="*")
     options = parser.parse_args(arguments)
     base = options.base or find_base()
@@ -165,7 +165,7 @@ def main(arguments: list[str]) -> int:
 
 
 def long_tests(changed: list[str]) -> list[str]:
-    """Folders and files whose long tests the changed files call for.
+    """List the folders and files whose long tests the changed files need.
 
     >>> long_tests(["requirements/pins.txt", "README.md"])
     ['tests/story/test_wheel.py']
@@ -183,7 +183,7 @@ def long_tests(changed: list[str]) -> list[str]:
 
 
 def find_base() -> str:
-    """The commit that this work started from."""
+    """Return the commit that this work started from."""
     head = _git("rev-parse", "HEAD")
     fork = _git("merge-base", "HEAD", "origin/main")
     if fork and fork != head:
@@ -193,19 +193,19 @@ def find_base() -> str:
 
 
 def changed_files(base: str) -> list[str]:
-    """Paths that differ from `base`, committed or not."""
+    """List the paths that differ from `base`, committed or not."""
     names = _git("diff", "--name-only", base).splitlines()
     return sorted({*names, *_git("ls-files", "--others", "--exclude-standard").splitlines()})
 
 
 def _covers(test: str, file: str) -> bool:
-    """Whether running `test` (a folder, a file, or one test of it) runs something of `file`."""
+    """Return whether running `test` (a folder, a file, or one test of it) runs a part of `file`."""
     path = Path(test.partition("::")[0])
     return path == Path(file) or path in Path(file).parents
 
 
 def _wider(test: str) -> list[str]:
-    """The file and folders that a test is in."""
+    """Return the file and folders that a test is in."""
     file = test.partition("::")[0]
     return [str(parent) for parent in Path(file).parents] + [file] * (file != test)
 

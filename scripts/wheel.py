@@ -30,7 +30,7 @@ def main(arguments: list[str]) -> int:
 
 
 def build_wheel(out: Path) -> Path:
-    """The repaired wheel, in `out`; its tag is the oldest manylinux that its symbols allow."""
+    """Build the repaired wheel in `out`; its tag is the oldest manylinux that its symbols allow."""
     with tempfile.TemporaryDirectory() as folder:
         plain = Path(folder, "plain")
         # No isolation: the pinned build tools of this environment, and the build folder that is there already.

@@ -26,7 +26,7 @@ FOLDER = memory_folder() / "data.pen"
 
 
 def check_input(data: bytes) -> None:
-    """Whatever the dataset is: the same pixels by both readers, or errors of ours; never anything else."""
+    """Check that both readers give the same pixels for any dataset, or errors of Penstock."""
     try:
         files = unpack(data)
     except UnpackError:
@@ -51,7 +51,7 @@ def check_input(data: bytes) -> None:
 
 
 def read_alone() -> dict[int, Any]:
-    """Pixels of every sample that can be read, by id."""
+    """Read the pixels of every readable sample, by id."""
     dataset = penstock.open(FOLDER)
     found = {}
     for sample_id in range(len(dataset)):
@@ -63,7 +63,7 @@ def read_alone() -> dict[int, Any]:
 
 
 def load(draw: int) -> dict[int, Any]:
-    """Pixels of every sample that the loader delivers, by id; damaged ones are skipped."""
+    """Load the pixels of every sample that the loader delivers, by id; damaged ones are skipped."""
     options: dict[str, Any] = {
         "cache": ("none", "system", "rolling", "pinned")[draw // 4 % 4],
         "verify": ("always", "first")[draw // 16 % 2],

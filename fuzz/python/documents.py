@@ -12,7 +12,7 @@ with instrumented("penstock.documents", "penstock.plan", "penstock.profile", "pe
 
 
 def check_input(data: bytes) -> None:
-    """Whatever the text is: rules and a profile that can be used and written again, or an ArgumentError."""
+    """Check that any text gives usable rules and a profile, or an ArgumentError."""
     try:
         rules = read_rules(data, "plan.json")
     except ArgumentError as error:

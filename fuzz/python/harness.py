@@ -24,7 +24,7 @@ HOSTILE: tuple[Any, ...] = (
     *(0.5, -0.0, 1e-300, 1e300, -1.5, "", "0", "image", "../x", "/etc/x", "a\0b", "\ud800", "x" * 300),
     *([], {}, [0], [None], {"": 0}, [[]], ["a", 1]),
 )
-"""Values that were too large, too small, of another type or of another length for somebody."""
+"""Values that are often too large, too small, of another type or of another length."""
 
 
 def instrumented(*modules: str) -> AbstractContextManager[None]:
@@ -116,7 +116,7 @@ def edit(document: Any, rng: random.Random) -> None:  # noqa: ANN401  # JSON
 
 
 def _copy(value: Any) -> Any:  # noqa: ANN401  # JSON
-    """A value that shares no part: one that came to stand inside of itself would have no end."""
+    """Copy a value without shared parts, because a value inside itself would have no end."""
     return json.loads(json.dumps(value))
 
 
@@ -138,7 +138,7 @@ def _places(value: Any) -> list[tuple[Any, Any]]:  # noqa: ANN401  # JSON
 
 
 def _tweaked(value: Any, rng: random.Random) -> Any:  # noqa: ANN401  # JSON
-    """A value of the same type that is near."""
+    """Return a similar value of the same type."""
     if isinstance(value, bool):
         return not value
     if isinstance(value, int):
@@ -153,7 +153,7 @@ def _tweaked(value: Any, rng: random.Random) -> Any:  # noqa: ANN401  # JSON
 
 
 def _other_text(text: str, rng: random.Random) -> str:
-    """One digit, letter or sign changed, added or gone; texts of hexadecimal digits stay such."""
+    """Change, add or remove one digit, letter or sign; hexadecimal texts stay hexadecimal."""
     at = rng.randrange(len(text) + 1)
     letters = "0123456789abcdef" if set(text) <= set("0123456789abcdef") else "0a-_.:/=+ \0é"
     letter = rng.choice(letters)

@@ -21,7 +21,7 @@ from fuzz.packed import UnpackError, unpack
 
 
 def check_input(data: bytes) -> None:
-    """Whatever the columns hold: places that lie inside their shards, or a DatasetError."""
+    """Check that any columns give places inside their shards, or a DatasetError."""
     try:
         files = unpack(data)
     except UnpackError:

@@ -13,7 +13,7 @@ from fuzz.packed import seal_manifest
 
 
 def check_input(data: bytes) -> None:
-    """Whatever the text is: a manifest, which can be written and read again, or a DatasetError."""
+    """Check that any text gives a manifest that can be written and read again, or a DatasetError."""
     try:
         manifest = read_manifest(seal_manifest(data), "manifest.json")
     except DatasetError as error:

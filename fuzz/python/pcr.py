@@ -23,7 +23,7 @@ GOOD = record_of([3, 7], [[b"\xff\xd8one", b"\xff\xd8two"], [b"1", b""]])
 
 
 def check_input(data: bytes) -> None:
-    """Whatever the bytes are: labels and JPEGs or an error that names the file; of a message fields or a ValueError."""
+    """Check that any bytes give labels and JPEGs, or an error that names the file."""
     try:
         for _ in read_fields(data):
             pass
@@ -45,7 +45,7 @@ def check_input(data: bytes) -> None:
 
 
 def files_of(data: bytes) -> tuple[bytes, bytes]:
-    """An index and a record."""
+    """Return an index and a record."""
     if data[:1] in (b"", b"\0"):
         return data[1:], b"".join(GOOD)
     parts, at = [], 1

@@ -17,7 +17,7 @@ PLACE = memory_folder() / "train.tar"
 
 
 def check_input(data: bytes) -> None:
-    """Whatever the bytes are: samples whose images lie inside the tar, or a SourceError."""
+    """Check that any bytes give samples whose images lie inside the tar, or a SourceError."""
     PLACE.write_bytes(data)
     try:
         with InputFile(PLACE) as file:

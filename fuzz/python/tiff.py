@@ -22,7 +22,7 @@ MAX_PIXELS = 2**20
 
 
 def check_input(data: bytes) -> None:
-    """Whatever the bytes are: pixels or a CodecError, and a region that equals the crop."""
+    """Check that any bytes give pixels or a CodecError, and that a region equals the crop."""
     codec = find("tiff")
     codec.sniff(data)
     try:

@@ -41,7 +41,7 @@ CRC_TABLE = _crc_table()
 
 
 def crc32c(data: bytes) -> int:
-    """The CRC-32C of some bytes."""
+    """Compute the CRC-32C of some bytes."""
     crc = 0xFFFFFFFF
     for byte in data:
         crc = crc >> 8 ^ CRC_TABLE[(crc ^ byte) & 0xFF]
@@ -63,7 +63,7 @@ def check_header(data: bytes, identity: str, number: int) -> None:
 
 
 def read_metadata(data: bytes) -> list[tuple[str, bytes]]:
-    """The entries behind a field's bytes."""
+    """Read the entries behind a field's bytes."""
     content, crc = data[:-4], data[-4:]
     check(crc32c(content) == int.from_bytes(crc, "little"), "metadata does not match its checksum")
     entries = []
@@ -80,7 +80,7 @@ SHARD_NAME = re.compile(r"shards/[A-Za-z0-9][A-Za-z0-9._+-]*\.shard")
 
 
 def read_samples(folder: Path) -> Iterator[dict[str, Any]]:
-    """Every sample: the columns of its row, and under each image field's name its bytes and its metadata."""
+    """Yield every sample: the columns of its row, and each image field's bytes and metadata."""
     manifest = read_manifest((folder / "manifest.json").read_bytes())
     fields = [field["name"] for field in manifest["fields"] if "formats" in field]
     index = pyarrow.parquet.ParquetFile(folder / "index.parquet", pre_buffer=False)
@@ -94,7 +94,7 @@ def read_samples(folder: Path) -> Iterator[dict[str, Any]]:
 
 
 def read_field(folder: Path, column: Mapping[str, Any]) -> tuple[bytes, list[tuple[str, bytes]]]:
-    """The bytes of an image, and its metadata."""
+    """Read the bytes of an image, and its metadata."""
     check(SHARD_NAME.fullmatch(column["shard"]) is not None, "no name of a shard")
     pieces = column["segments"] or [column["offset"], column["length"]]
     checksums = column["segment_checksums"] if column["segments"] else [column["checksum"]]
@@ -116,7 +116,7 @@ BLOCK_RECORDS = 64
 
 
 def read_block(folder: Path, rows: Sequence[Mapping[str, Any]], num_groups: int) -> dict[int, bytes]:
-    """Every image of a block at a fidelity, by id, with one read. `rows` has the columns of `image`, and `id`."""
+    """Read every image of a block at a fidelity, by id, with one read. `rows` has the columns of `image`, and `id`."""
     begin = min(row["segments"][0] for row in rows)
     end = max(sum(row["segments"][2 * num_groups - 2 : 2 * num_groups]) for row in rows)
     with (folder / rows[0]["shard"]).open("rb") as shard:
@@ -131,14 +131,14 @@ def read_block(folder: Path, rows: Sequence[Mapping[str, Any]], num_groups: int)
 
 
 def blocks(rows: Sequence[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:
-    """The records of one shard of kind 2, block by block."""
+    """Yield the records of one shard of kind 2, block by block."""
     in_turn = sorted(rows, key=lambda row: row["offset"])
     for first in range(0, len(in_turn), BLOCK_RECORDS):
         yield in_turn[first : first + BLOCK_RECORDS]
 
 
 def jpeg_file(data: bytes) -> bytes:
-    """A `pjpeg` as other programs expect it: segments from behind the end mark in front."""
+    """Convert a `pjpeg` for other programs: move segments from behind the end mark to the front."""
     place = 2
     while data[place + 1] in (0xE0, 0xEE):
         place += 2 + int.from_bytes(data[place + 2 : place + 4])
@@ -167,12 +167,12 @@ SECRET = bytes.fromhex(
 
 
 def pixel_hash(height: int, width: int, channels: int, bits: int, samples: bytes) -> bytes:
-    """The hash of an image; `samples` are its rows, channels interleaved, 16 bits little-endian."""
+    """Compute the hash of an image; `samples` are its rows, channels interleaved, 16 bits little-endian."""
     return xxh3_128(struct.pack("<IIII240x", height, width, channels, bits) + samples)
 
 
 def xxh3_128(data: bytes) -> bytes:
-    """XXH3 of 128 bits, seed 0, of more than 240 bytes."""
+    """Compute XXH3 of 128 bits, seed 0, of more than 240 bytes."""
     check(len(data) > 240, "short inputs are hashed otherwise")
     acc = [PRIMES32[2], *PRIMES64[:4], PRIMES32[1], PRIMES64[4], PRIMES32[0]]
     num_stripes = (len(data) - 1) // 64
@@ -219,7 +219,7 @@ TAIL = re.compile(rb',\n  "checksum": "crc32c:([0-9a-f]{8})"\n\}\n')
 
 
 def read_manifest(data: bytes) -> dict[str, Any]:
-    """The members of a manifest."""
+    """Return the members of a manifest."""
     tail = TAIL.fullmatch(data, len(data) - 36)
     assert tail is not None, "the manifest does not end with its checksum"
     check(int(tail.group(1), 16) == crc32c(data[: tail.start()]), "the manifest does not match its checksum")

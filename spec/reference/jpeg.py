@@ -11,10 +11,10 @@ NAME = b"PENROWS\1"
 
 @dataclass
 class Header:
-    """What stands before the scan."""
+    """Header of a JPEG, before the scan."""
 
     scan: int = 0
-    """Where the entropy-coded data begins."""
+    """Offset of the entropy-coded data."""
     num_rows: int = 0
     mcus_per_row: int = 0
     restart_interval: int = 0
@@ -25,7 +25,7 @@ class Header:
 
 
 def read_header(data: bytes) -> Header:
-    """Everything up to the end of the first SOS segment."""
+    """Read everything up to the end of the first SOS segment."""
     header = Header()
     position = 2
     while True:
@@ -61,7 +61,7 @@ def read_frame(header: Header, marker: int, content: bytes) -> None:
 
 
 def row_offsets(data: bytes) -> list[int] | None:
-    """Where the rows begin, counted from the scan, row 0 included; None if the file does not say or is not believed."""
+    """Return the offsets of the rows from the scan, including row 0; None if they are missing or invalid."""
     header = read_header(data)
     may_have = header.sequential and header.one_scan and header.restart_interval == header.mcus_per_row
     if header.offsets is None or not may_have or len(header.offsets) != 4 * (header.num_rows - 1):

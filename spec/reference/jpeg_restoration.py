@@ -62,20 +62,20 @@ class Component:
 
 @dataclass
 class Image:
-    """What is known from elsewhere."""
+    """Facts that are known from elsewhere."""
 
     width: int
     height: int
     components: list[Component]
 
     def mcus(self) -> tuple[int, int]:
-        """MCUs across and down, in scans of several components."""
+        """Return MCUs across and down, in scans of several components."""
         wide = max(component.across for component in self.components)
         high = max(component.down for component in self.components)
         return -(-self.width // (8 * wide)), -(-self.height // (8 * high))
 
     def padded(self, component: Component) -> tuple[int, int]:
-        """Blocks across and down, fill blocks included."""
+        """Return blocks across and down, including fill blocks."""
         if len(self.components) == 1:
             return len(component.blocks[0]), len(component.blocks)
         across, down = self.mcus()
@@ -84,7 +84,7 @@ class Image:
 
 @dataclass
 class Notes:
-    """How a scan was written."""
+    """Choices with which a scan was written."""
 
     padding: int = ONES
     bits: list[int] = field(default_factory=list)
@@ -99,9 +99,9 @@ class Restoration:
 
     skeleton: bytes
     notes: dict[int, Notes] = field(default_factory=dict)
-    """By scan."""
+    """Notes by scan."""
     fills: dict[tuple[int, int, int], Block] = field(default_factory=dict)
-    """By component, row and column; fill blocks that are not here are as libjpeg writes them."""
+    """Fill blocks by component, row and column; missing ones are as libjpeg writes them."""
 
 
 class Data:
@@ -339,7 +339,7 @@ class State:
     """Tables, frame and restart interval, as segments define them."""
 
     codes: dict[int, bytes] = field(default_factory=dict)
-    """By class and name, as in DHT."""
+    """Code tables by class and name, as in DHT."""
     names: list[int] = field(default_factory=list)
     progressive: bool = False
     interval: int = 0

@@ -44,7 +44,7 @@ class Header:
 
 
 def decode(data: bytes) -> tuple[Header, bytes]:
-    """The header and the pixels of an image."""
+    """Decode the header and the pixels of an image."""
     header = read_header(data)
     cells = read_cells(data, header)
     image = bytearray(header.width * header.height * header.channels)
@@ -65,7 +65,7 @@ def decode(data: bytes) -> tuple[Header, bytes]:
 
 
 def read_header(data: bytes) -> Header:
-    """Bytes 0 to 12 (version 0) or 0 to 19 (version 1)."""
+    """Read bytes 0 to 12 (version 0) or 0 to 19 (version 1)."""
     check(len(data) >= 13 and data[:4] == MAGIC, "not an L3 file")
     width, height = number(data, 4, 4), number(data, 8, 4)
     if data[12] != 0:
@@ -81,7 +81,7 @@ def read_header(data: bytes) -> Header:
 
 
 def read_cells(data: bytes, header: Header) -> list[bytes]:
-    """The bytes of every cell, plane by plane."""
+    """Return the bytes of every cell, plane by plane."""
     num_cells = header.num_patches * header.channels
     tables_end = header.sizes_offset + 2 * num_cells + (4 * header.num_patches if header.version == 1 else 0)
     check(len(data) >= tables_end, "cut off inside the tables")
@@ -98,12 +98,12 @@ def read_cells(data: bytes, header: Header) -> list[bytes]:
 
 
 def number(data: bytes, offset: int, size: int) -> int:
-    """An unsigned little-endian number."""
+    """Read an unsigned little-endian number."""
     return int.from_bytes(data[offset : offset + size], "little")
 
 
 def crc32c(data: bytes) -> int:
-    """CRC-32C, a bit at a time."""
+    """Compute CRC-32C, one bit at a time."""
     crc = 0xFFFFFFFF
     for byte in data:
         crc ^= byte
@@ -116,7 +116,7 @@ def crc32c(data: bytes) -> int:
 
 
 def decode_cell(cell: bytes, rows: int, columns: int, version: int) -> list[bytes]:
-    """The rows of one plane of one patch."""
+    """Decode the rows of one plane of one patch."""
     decoded: list[bytes] = []
     begin = 0
     for _ in range(rows):
@@ -139,13 +139,13 @@ def decode_cell(cell: bytes, rows: int, columns: int, version: int) -> list[byte
 
 
 def predict_row(above: bytes, version: int) -> list[int]:
-    """Predictions of a row from the row above it."""
+    """Predict a row from the row above it."""
     padded = b"\0" + above + b"\0"
     return [predict(padded[k], padded[k + 1], padded[k + 2], version) for k in range(len(above))]
 
 
 def predict(tl: int, t: int, tr: int, version: int) -> int:
-    """Prediction from top left, top and top right."""
+    """Predict from top left, top and top right."""
     a = abs(tr - t)
     b = abs(tl + tr - 2 * t)
     c = abs(tl - t)

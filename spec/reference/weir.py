@@ -30,13 +30,13 @@ def require(condition: bool, message: str) -> None:
 
 
 def number(data: bytes, at: int, size: int) -> int:
-    """An unsigned little-endian number."""
+    """Read an unsigned little-endian number."""
     require(at + size <= len(data), "truncated")
     return int.from_bytes(data[at : at + size], "little")
 
 
 def crc32c(data: bytes) -> int:
-    """CRC-32C, bit by bit.
+    """Compute CRC-32C, bit by bit.
 
     >>> hex(crc32c(b"123456789"))
     '0xe3069283'
@@ -50,7 +50,7 @@ def crc32c(data: bytes) -> int:
 
 
 def unzigzag(value: int) -> int:
-    """0 1 2 3 4 … to 0 −1 1 −2 2 …."""
+    """Convert 0 1 2 3 4 … to 0 −1 1 −2 2 …."""
     return value >> 1 ^ -(value & 1)
 
 
@@ -62,7 +62,7 @@ class Bits:
         self.position = 0
 
     def read(self) -> int:
-        """The next bit."""
+        """Read the next bit."""
         require(self.position < 8 * len(self.data), "a bit stream is too short")
         bit = self.data[self.position >> 3] >> (self.position & 7) & 1
         self.position += 1
@@ -82,13 +82,13 @@ class Bytes:
         self.position = 0
 
     def take(self, size: int) -> bytes:
-        """The next `size` bytes."""
+        """Read the next `size` bytes."""
         require(self.position + size <= len(self.data), "a part of a tile is too short")
         self.position += size
         return self.data[self.position - size : self.position]
 
     def number(self, size: int) -> int:
-        """The next `size` bytes as a number."""
+        """Read the next `size` bytes as a number."""
         return int.from_bytes(self.take(size), "little")
 
     @property
@@ -98,7 +98,7 @@ class Bytes:
 
 
 def half_bytes(data: bytes) -> list[int]:
-    """The low and the high half of each byte."""
+    """Return the low and the high half of each byte."""
     return [half for byte in data for half in (byte & 15, byte >> 4)]
 
 
@@ -130,7 +130,7 @@ class Header:
 
     @property
     def first_tile(self) -> int:
-        """Where the metadata ends."""
+        """Return the end of the metadata."""
         return 32 + self.offset_bytes * (self.tiles + 1) + 4 * self.tiles + self.metadata_bytes
 
     @property
@@ -164,7 +164,7 @@ def read_header(data: bytes) -> Header:
 
 
 def read_metadata(data: bytes) -> list[tuple[str, bytes]]:
-    """The entries: tag and content."""
+    """Read the entries: tag and content."""
     entries = []
     part = Bytes(data)
     while part.left:
@@ -203,7 +203,7 @@ def decode(data: bytes) -> Image:
 
 
 def decode_tile(data: bytes, header: Header, width: int, height: int) -> list[Row]:
-    """The rows of one tile, samples interleaved."""
+    """Decode the rows of one tile, samples interleaved."""
     channels, bits = header.channels, header.bits
     part = Bytes(data)
     flags = part.number(1)
@@ -226,7 +226,7 @@ Codes = list[list[list[int]]]
 
 
 def read_residuals(part: Bytes, header: Header, coded: list[int], height: int) -> tuple[Residuals, list[list[int]]]:
-    """Residuals [coded plane][row][lane] and modes [group][coded plane]."""
+    """Read residuals [coded plane][row][lane] and modes [group][coded plane]."""
     groups = -(-height // GROUP)
     control_bytes = part.number(2)
     payload_bytes = part.number(2) if header.dense else 0
@@ -248,7 +248,7 @@ def read_residuals(part: Bytes, header: Header, coded: list[int], height: int) -
 
 
 def read_codes(control: bytes, lines: int, planes: int, highest: int) -> tuple[Codes, int]:
-    """Codes [plane][line][block], and how many bytes of control they took."""
+    """Read codes [plane][line][block], and count the bytes of control that they took."""
     stream = Bits(control)
     codes: Codes = [[] for _ in range(planes)]
     above = [[FIRST_CODE] * BLOCK for _ in range(planes)]
@@ -269,7 +269,7 @@ def read_codes(control: bytes, lines: int, planes: int, highest: int) -> tuple[C
 
 
 def read_masks(data: bytes, codes: Codes) -> dict[tuple[int, int, int], int]:
-    """The row mask of each sparse block, by group, plane and block."""
+    """Read the row mask of each sparse block, by group, plane and block."""
     sparse = [
         (g, p, b) for g in range(len(codes[0])) for p in range(len(codes)) for b in range(BLOCK) if codes[p][g][b] == 1
     ]
@@ -278,13 +278,13 @@ def read_masks(data: bytes, codes: Codes) -> dict[tuple[int, int, int], int]:
 
 
 def field_block(payload: Bytes, width: int) -> list[int]:
-    """Eight fields of `width` bits."""
+    """Read eight fields of `width` bits."""
     bits = payload.number(width)
     return [bits >> lane * width & (1 << width) - 1 for lane in range(BLOCK)]
 
 
 def read_fast(payload: Bytes, codes: Codes, height: int) -> Residuals:
-    """Residuals of fast: field blocks as wide as their codes."""
+    """Read residuals of fast: field blocks as wide as their codes."""
     rows: Residuals = [[] for _ in codes]
     for top in range(0, height, GROUP):
         for p in range(len(codes)):
@@ -297,7 +297,7 @@ def read_fast(payload: Bytes, codes: Codes, height: int) -> Residuals:
 def read_dense(
     payload: Bytes, streams: list[Bits], codes: Codes, masks: dict[tuple[int, int, int], int], height: int, bits: int
 ) -> Residuals:
-    """Residuals of dense: low bits and quotients."""
+    """Read residuals of dense: low bits and quotients."""
     rows: Residuals = [[] for _ in codes]
     for g in range(len(codes[0])):
         num_rows = min(GROUP, height - GROUP * g)
@@ -328,13 +328,13 @@ def read_dense(
 
 
 def smoothed(row: Row) -> Row:
-    """A of the specification."""
+    """Compute A of the specification."""
     wide = [row[0], *row, row[-1]]
     return [(((wide[j] + wide[j + 2]) >> 1) + row[j] + 1) >> 1 for j in range(LANES)]
 
 
 def reference_row(mode: int, above: Row) -> Row:
-    """The f of the specification; what is added to the residual itself in modes 0 and 1."""
+    """Compute f of the specification; in modes 0 and 1, it is added to the residual itself."""
     if mode in (0, 3):
         return above
     if mode == 2:
@@ -348,7 +348,7 @@ def reference_row(mode: int, above: Row) -> Row:
 
 
 def rebuild_rows(residuals: list[Row], modes: list[int], base: int, bits: int) -> list[Row]:
-    """The samples of a plane."""
+    """Rebuild the samples of a plane."""
     rows = []
     above = [base] * LANES
     for y, row in enumerate(residuals):
@@ -368,13 +368,13 @@ def rebuild_rows(residuals: list[Row], modes: list[int], base: int, bits: int) -
 
 
 def half_signed(value: int, bits: int) -> int:
-    """»1 of the specification."""
+    """Compute »1 of the specification."""
     value &= (1 << bits) - 1
     return (value - (1 << bits) if value >> (bits - 1) else value) >> 1
 
 
 def to_rgb(transform: int, planes: tuple[int, int, int], bits: int) -> list[int]:
-    """R, G, B of one pixel."""
+    """Convert the planes of one pixel to R, G, B."""
     p, q, s = planes
     half, mask = 1 << (bits - 1), (1 << bits) - 1
     if transform == 0:
@@ -390,7 +390,7 @@ def to_rgb(transform: int, planes: tuple[int, int, int], bits: int) -> list[int]
 
 
 def merge_planes(planes: list[Row], transform: int, bits: int, width: int) -> Row:
-    """One row of interleaved samples, lanes past the edge dropped."""
+    """Merge planes to one row of interleaved samples, without lanes past the edge."""
     merged: Row = []
     for samples in list(zip(*planes, strict=True))[:width]:
         if len(samples) < 3:
