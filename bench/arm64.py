@@ -51,13 +51,13 @@ def main() -> None:
 
 
 def per_run(plugin: Path, file: Path, path: str, verb: str) -> float:
-    """Instructions of one call: what more calls add, so that starting Python does not count."""
+    """Count the instructions of one call, without those of starting Python."""
     counts = [executed(plugin, [str(file), path, verb, str(times)]) for times in (FEW, MANY)]
     return (counts[1] - counts[0]) / (MANY - FEW)
 
 
 def executed(plugin: Path, arguments: list[str]) -> int:
-    """Instructions of a whole process."""
+    """Count the instructions of a whole process."""
     emulator, *python = arm64.python_command("-c", PROGRAM, *arguments)
     command = [emulator, "-plugin", str(plugin), *python]
     environment = arm64.environment() | {"PYTHONHASHSEED": "0"}

@@ -47,7 +47,7 @@ def main() -> None:
 
 
 def spread(files: list[Path], folder: Path, copies: int) -> Path:
-    """The files in a folder of their own, each so many times, in a class per copy."""
+    """Copy the files into a folder, each `copies` times, with one class per copy."""
     for number in range(copies):
         (folder / f"copy{number}").mkdir(parents=True)
         for path in files:
@@ -56,7 +56,7 @@ def spread(files: list[Path], folder: Path, copies: int) -> Path:
 
 
 def compare_copies(photos: Path, work: Path, *, rounds: int, record: bool) -> None:
-    """JPEGs that are kept as they are."""
+    """Compare JPEGs that are kept unchanged."""
     count, size = size_of(photos)
     question = f"Does a build that keeps JPEGs take at most {COPY_GOAL} times as long as cp -r?"
     with Session("build", question, "imagenet", count, threads=2, rounds=rounds, record=record) as session:
@@ -77,7 +77,7 @@ def compare_copies(photos: Path, work: Path, *, rounds: int, record: bool) -> No
 
 
 def compare_cores(photos: Path, work: Path, format: str, *, rounds: int, record: bool) -> None:
-    """Formats whose encoder is the limit: CPU time over what the cores had to give."""
+    """Compare formats whose encoder is the limit, by CPU time over the cores' capacity."""
     count, size = size_of(photos)
     cores = _native.usable_cores()
     question = f"Does a build to {format} use {CORES_GOAL:.0%} of {cores} cores?"
@@ -99,7 +99,7 @@ def compare_cores(photos: Path, work: Path, format: str, *, rounds: int, record:
 
 
 def compare_raw(photos: Path, work: Path, rivals: Path, *, rounds: int, record: bool) -> None:
-    """Raw pixels, next to FFCV's writer in its own environment."""
+    """Compare raw pixels with FFCV's writer in its own environment."""
     python = rivals / "ffcv" / "bin" / "python"
     if not python.exists():
         print(f"FFCV is left out: there is no {python}")
@@ -128,7 +128,7 @@ def compare_raw(photos: Path, work: Path, rivals: Path, *, rounds: int, record: 
 
 
 def fresh(out: Path, run: Callable[[Path], object]) -> Callable[[], None]:
-    """A contender whose output of the last round is gone when it begins. Removing is quick next to writing."""
+    """Make a contender that removes the last round's output first, which is quick compared with writing."""
 
     def contender() -> None:
         if out.is_dir():
@@ -140,21 +140,21 @@ def fresh(out: Path, run: Callable[[Path], object]) -> Callable[[], None]:
 
 
 def copy(source: Path, out: Path, *, sync: bool = False) -> None:
-    """`cp -r`, and the wait for the disk if asked for."""
+    """Run `cp -r`, and wait for the disk if requested."""
     subprocess.run(["cp", "-r", str(source), str(out)], check=True)
     if sync:
         os.sync()
 
 
 def check(photos: Path, out: Path, format: str) -> None:
-    """The dataset is whole before anything is timed."""
+    """Check that the dataset is intact before timing."""
     build(photos, out, mix=f"{format}=1")
     assert verify(out).problems == ()
     shutil.rmtree(out)
 
 
 def size_of(folder: Path) -> tuple[int, int]:
-    """Files and bytes."""
+    """Return the number of files and bytes."""
     sizes = [path.stat().st_size for path in folder.rglob("*") if path.is_file()]
     return len(sizes), sum(sizes)
 

@@ -1,4 +1,4 @@
-"""What a result depends on besides the code: the commit, and what else the machine was doing."""
+"""Conditions of a result besides the code: the commit, and the other load of the machine."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def commit_text() -> str:
-    """The commit under test, with a plus sign if the tree has changes."""
+    """Return the commit under test, with a plus sign if the tree has changes."""
     words = ["git", "-C", str(ROOT)]
     commit = subprocess.run([*words, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=True)
     changes = subprocess.run(
@@ -23,7 +23,7 @@ def commit_text() -> str:
 
 
 def busy_seconds() -> float:
-    """CPU seconds that all processes of the machine have used since it started."""
+    """Return the CPU seconds of all processes of the machine since it started."""
     user, nice, system, _idle, _wait, irq, softirq, steal = map(
         int, Path("/proc/stat").read_text().splitlines()[0].split()[1:9]
     )

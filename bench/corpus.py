@@ -20,7 +20,7 @@ FOLDERS = {
 
 
 def files_of(corpus: str, limit: int = 0) -> list[Path]:
-    """The files of a corpus; at most `limit` of them, evenly spread, unless it is 0."""
+    """List the files of a corpus; at most `limit` of them, evenly spread, unless it is 0."""
     folder = DATA / FOLDERS[corpus]
     if not folder.is_dir():
         sys.exit(f"{folder} is missing: this benchmark needs the real images of ../shared/data")
@@ -28,7 +28,7 @@ def files_of(corpus: str, limit: int = 0) -> list[Path]:
 
 
 def evenly(items: Sequence[Path], limit: int) -> list[Path]:
-    """At most `limit` of the items, evenly spread; all of them for 0."""
+    """Select at most `limit` items, evenly spread; all of them for 0."""
     if not limit or len(items) <= limit:
         return list(items)
     return [items[index * len(items) // limit] for index in range(limit)]

@@ -17,7 +17,7 @@ from penstock.types import Pixels
 
 CORPORA = ("cityscapes", "cityscapes-masks", "cityscapes-full")
 GOALS = {"libspng": 2.2, "kornia-rs": 1.1}
-"""How many times faster than each we must be on `cityscapes`."""
+"""Required speed relative to each rival on `cityscapes`."""
 
 Decode = Callable[[bytes], object]
 
@@ -39,7 +39,7 @@ def main() -> None:
 
 
 def decoders(files: Sequence[bytes]) -> dict[str, Decode]:
-    """Everybody gets bytes in memory and gives a new array; kornia-rs by both of its doors."""
+    """Return the decoders, from bytes in memory to a new array; kornia-rs with both of its functions."""
     info = penstock.inspect(files[0])
     sides = (info.height, info.width)
     mode, pillow_mode = ("rgb", "RGB") if info.channels == 3 else ("mono", "L")
@@ -52,7 +52,7 @@ def decoders(files: Sequence[bytes]) -> dict[str, Decode]:
 
 
 def paths() -> dict[str, Decode]:
-    """Our own decoder on every path that this processor has."""
+    """Return our own decoder on every path of this processor."""
 
     def on(path: str) -> Decode:
         def decode(data: bytes) -> Pixels:
@@ -83,7 +83,7 @@ def compare(
 
 
 def over(files: Sequence[bytes], decode: Decode) -> Contender:
-    """Decodes all files once."""
+    """Make a contender that decodes all files once."""
 
     def run() -> None:
         for data in files:
@@ -93,7 +93,7 @@ def over(files: Sequence[bytes], decode: Decode) -> Contender:
 
 
 def verify(files: Sequence[bytes], contenders: dict[str, Decode]) -> None:
-    """All contenders give the same pixels."""
+    """Check that all contenders give the same pixels."""
     for data in files[:10]:
         expected = imagecodecs.png_decode(data)
         for name, decode in contenders.items():
@@ -101,13 +101,13 @@ def verify(files: Sequence[bytes], contenders: dict[str, Decode]) -> None:
 
 
 def pixels_of(decoded: object) -> Pixels:
-    """As an array, without a last axis of length 1."""
+    """Return an array without a last axis of length 1."""
     pixels: Pixels = np.asarray(decoded.numpy() if isinstance(decoded, kornia_rs.image.Image) else decoded)
     return pixels[:, :, 0] if pixels.ndim == 3 and pixels.shape[2] == 1 else pixels
 
 
 def against(ratios: dict[str, Ratio]) -> list[tuple[str, float]]:
-    """How many times faster we are than libspng and than kornia-rs's faster door."""
+    """Return how many times faster we are than libspng and kornia-rs's faster function."""
     ours = ratios["penstock"].of_best
     kornia = max(found.of_best for name, found in ratios.items() if name.startswith("kornia-rs"))
     return [("libspng", ours), ("kornia-rs", ours / kornia)]

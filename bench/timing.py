@@ -63,7 +63,7 @@ class Timing:
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """How many times faster one contender is than another."""
+    """Speed of one contender relative to another."""
 
     of_best: float
     median: float
@@ -72,7 +72,7 @@ class Ratio:
 
 
 def ratio(fast: Timing, slow: Timing) -> Ratio:
-    """How many times faster `fast` is than `slow`: of their best rounds, and round by round."""
+    """Compute how many times faster `fast` is than `slow`: by their best rounds, and round by round."""
     pairs = [theirs / ours for ours, theirs in zip(fast.seconds, slow.seconds, strict=True)]
     return Ratio(slow.best / fast.best, statistics.median(pairs), min(pairs), max(pairs))
 
@@ -204,9 +204,9 @@ class Session:
 
 
 def arguments(question: str) -> argparse.ArgumentParser:
-    """The options that every benchmark has; a benchmark may add its own."""
+    """Return a parser with the options of every benchmark; a benchmark may add its own."""
     parser = argparse.ArgumentParser(description=question, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=9, help="interleaved rounds")
-    parser.add_argument("--limit", type=int, default=0, help="use so many images, evenly spread; 0: all")
-    parser.add_argument("--record", action="store_true", help="append the results to bench/results")
+    parser.add_argument("--rounds", type=int, default=9, help="Number of interleaved rounds.")
+    parser.add_argument("--limit", type=int, default=0, help="Number of images, evenly spread; 0: all.")
+    parser.add_argument("--record", action="store_true", help="Append the results to bench/results.")
     return parser

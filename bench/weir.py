@@ -26,7 +26,7 @@ UNCHECKED = DecodeOptions(verify=False)
 
 
 def main() -> None:
-    """Sizes, decodes and encodes on both corpora and in 16 bits; a region of the large frame; a small image."""
+    """Measure sizes, decodes and encodes on both corpora and in 16 bits; a region; a small image."""
     parser = arguments(__doc__ or "")
     parser.set_defaults(limit=60)
     options = parser.parse_args()
@@ -39,7 +39,7 @@ def main() -> None:
 
 
 def compare(corpus: str, images: Sequence[Pixels], *, rounds: int, record: bool) -> None:
-    """Sizes, decodes and encodes of some images; L3 has 8 bits only."""
+    """Compare sizes, decodes and encodes of some images; L3 has 8 bits only."""
     ours = (*FORMATS, "l3") if images[0].dtype == np.uint8 else FORMATS
     encoded = {name: [penstock.encode(pixels, name) for pixels in images] for name in ours}
     encoded["png"] = [pillow_png(pixels) for pixels in images]
@@ -59,7 +59,7 @@ def compare(corpus: str, images: Sequence[Pixels], *, rounds: int, record: bool)
 
 
 def regions(*, rounds: int, record: bool) -> None:
-    """A 224x224 region of a 2048x1024 frame, 100 places a round, tile checksums on."""
+    """Measure a 224x224 region of a 2048x1024 frame, 100 places per round, with tile checksums."""
     frame = penstock.decode(files_of("cityscapes-full")[0].read_bytes())
     rng = np.random.default_rng(0)
     places = [(int(rng.integers(1024 - 224)), int(rng.integers(2048 - 224)), 224, 224) for _ in range(100)]
@@ -81,7 +81,7 @@ def regions(*, rounds: int, record: bool) -> None:
 
 
 def calls(*, rounds: int, record: bool) -> None:
-    """What a call of `penstock.decode` costs beside its tile: many images of one tile against few of many tiles."""
+    """Measure the overhead of a call of `penstock.decode`: many images of one tile against few of many tiles."""
     frame = penstock.decode(files_of("cityscapes", 1)[0].read_bytes())
     tile: Pixels = frame[64:128, 64:128].astype(np.uint8)
     strip: Pixels = np.tile(tile, (1, TILES, 1)).astype(np.uint8)
@@ -107,32 +107,32 @@ def calls(*, rounds: int, record: bool) -> None:
 
 
 def synthetic(count: int) -> list[Pixels]:
-    """Grey images of 16 bits with the values and the noise of a 12-bit sensor."""
+    """Make grey images of 16 bits with the values and the noise of a 12-bit sensor."""
     scenes = Scenes(width=512, height=256, bits=16)
     return [render(index, scenes) for index in range(count)]
 
 
 def rgb(pixels: Pixels) -> Pixels:
-    """Grey images as RGB, so that a corpus has one kind."""
+    """Convert grey images to RGB, so that a corpus has one kind."""
     if pixels.ndim == 3:
         return pixels
     return np.repeat(pixels[:, :, None], 3, axis=2).astype(np.uint8)
 
 
 def pillow_png(pixels: Pixels) -> bytes:
-    """PNG as Pillow writes it at level 6."""
+    """Encode PNG as Pillow does at level 6."""
     file = io.BytesIO()
     Image.fromarray(pixels).save(file, "PNG", compress_level=6)
     return file.getvalue()
 
 
 def raw_bytes(images: Sequence[Pixels]) -> int:
-    """Bytes of the pixels."""
+    """Return the bytes of the pixels."""
     return sum(pixels.nbytes for pixels in images)
 
 
 def decoders(images: Sequence[Pixels], encoded: dict[str, list[bytes]]) -> dict[str, Contender]:
-    """libspng, and Weir on each path: into one buffer without checksums and with, and all results alive, with."""
+    """Return libspng, and Weir on each path: with and without checksums, with one buffer or all results alive."""
     largest = np.empty(max(pixels.nbytes for pixels in images), np.uint8)
     buffers = [largest[: pixels.nbytes].view(pixels.dtype).reshape(pixels.shape) for pixels in images]
 
@@ -161,7 +161,7 @@ def decoders(images: Sequence[Pixels], encoded: dict[str, list[bytes]]) -> dict[
 
 
 def libspng(images: Sequence[Pixels], files: Sequence[bytes]) -> Contender:
-    """libspng through imagecodecs, or directly where imagecodecs does not hand its pixels through."""
+    """Return libspng through imagecodecs, or directly if imagecodecs copies its pixels."""
     if images[0].dtype == np.uint8:
         return lambda: [imagecodecs.spng_decode(data) for data in files]
     spng = library()
@@ -171,7 +171,7 @@ def libspng(images: Sequence[Pixels], files: Sequence[bytes]) -> Contender:
 
 
 def encode_all(images: Sequence[Pixels], name: str) -> Contender:
-    """Encodes all images once, on the best path."""
+    """Make a contender that encodes all images once, on the best path."""
 
     def run() -> None:
         _native.force_simd_path(_native.best_simd_path())
@@ -182,7 +182,7 @@ def encode_all(images: Sequence[Pixels], name: str) -> Contender:
 
 
 def verify(images: Sequence[Pixels], encoded: dict[str, list[bytes]]) -> None:
-    """Every file decodes to its image, on every path."""
+    """Check that every file decodes to its image, on every path."""
     for path in PATHS:
         _native.force_simd_path(path)
         for name in [name for name in encoded if name != "png"]:

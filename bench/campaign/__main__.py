@@ -63,7 +63,7 @@ def main() -> None:
 
 
 def _digest(data: dict[str, Data]) -> str:
-    """Of the profiles: what was found about other predictions is not these predictions' finding."""
+    """Return a digest of the profiles, so that findings about other predictions are not reused."""
     profiles = [one.profile_path.read_bytes() for one in data.values()]
     return blake2b(b"".join(profiles), digest_size=4).hexdigest()
 

@@ -29,11 +29,11 @@ QUESTION = "Does the plan choose as well as a sweep of all pairs in tenths?"
 LEAST_OF_BEST, LEAST_OF_SINGLE = 0.97, 0.98
 PLANNED = "planned"
 WITHIN_REACH = 0.95
-"""Of the fastest so far: a mix whose bytes forbid that much cannot be the best; a short window is off by less."""
+"""Share of the fastest rate so far; a mix whose bytes forbid it cannot be the best."""
 
 
 def sweep(data: Data) -> dict[str, Path]:
-    """Every mix of the sweep, as a view, by name: `jpeg 0.7 + raw 0.3`."""
+    """Make every mix of the sweep as a view, by name: `jpeg 0.7 + raw 0.3`."""
     found = dict(data.builds)
     for first, second in combinations(data.corpus.formats, 2):
         for tenth in range(1, 10):
@@ -43,7 +43,7 @@ def sweep(data: Data) -> dict[str, Path]:
 
 
 def run(settings: Sequence[Setting], data: Mapping[str, Data], log: Log, *, seconds: float, repeats: int) -> bool:
-    """Sweep and compare; whether the plan is good enough everywhere."""
+    """Sweep and compare; return whether the plan is good enough everywhere."""
     is_met = True
     groups: dict[tuple[str, float], list[Setting]] = {}
     for setting in settings:
@@ -61,7 +61,7 @@ def run(settings: Sequence[Setting], data: Mapping[str, Data], log: Log, *, seco
 
 
 def most_images_per_second(path: Path, setting: Setting, cache_bytes: int) -> float:
-    """What the throttle lets through at most: every record has to be read but for those that the cache can hold."""
+    """Return the largest rate that the throttle allows, with every uncached record read."""
     lengths = Dataset(path).locations().length
     read = float(lengths.mean()) - cache_bytes / len(lengths)
     return setting.disk_bytes_per_second / read if read > 0 else math.inf
@@ -70,7 +70,7 @@ def most_images_per_second(path: Path, setting: Setting, cache_bytes: int) -> fl
 def _first_round(
     settings: Sequence[Setting], data: Data, views: Mapping[str, Path], log: Log, seconds: float
 ) -> dict[str, dict[str, float]]:
-    """One short window each, the smallest mixes first: a loader is opened (and its cache filled) once for all disks."""
+    """Measure one short window each, the smallest mixes first; a loader is opened once for all disks."""
     found: dict[str, dict[str, float]] = {setting.name: {} for setting in settings}
     cache_bytes = goals_of(settings[0], data).memory_bytes or 0
     most = {name: most_images_per_second(path, settings[0], cache_bytes) for name, path in views.items()}
@@ -111,7 +111,7 @@ def _finish(
     seconds: float,
     repeats: int,
 ) -> bool:
-    """The best of the first round, the singles and the plan: once for longer, then the last ones in turns."""
+    """Measure the best of the first round, the singles and the plan for longer, then the last ones interleaved."""
     cache_bytes = goals_of(setting, data).memory_bytes or 0
     planned = next(iter(plan.rule.formats)) if len(plan.rule.formats) == 1 else PLANNED  # the same files: one entry
     paths = {**views, PLANNED: planned_view(data, plan, f"plan-{setting.name}")}

@@ -1,4 +1,4 @@
-"""What the campaign reads: real images repeated under new names, built once in each format."""
+"""Data of the campaign: real images repeated under new names, built once in each format."""
 
 from __future__ import annotations
 
@@ -55,15 +55,15 @@ class Data:
 
     @property
     def source_bytes(self) -> int:
-        """Of all images, as the source has them."""
+        """Bytes of all images in the source."""
         return int(Dataset(self.build_path(self.corpus.source)).locations().length.sum())
 
     def build_path(self, format: str) -> Path:
-        """Where the dataset of one format is."""
+        """Return the path of the dataset of one format."""
         return self.folder / f"{format.replace(':', '-')}.pen"
 
     def copy_files(self) -> None:
-        """Copies, each with blocks of its own: a link would be read once and served to all."""
+        """Copy files with their own blocks, because a link would be read once and served to all."""
         done = self.folder / "copied"
         if done.exists():
             return
@@ -93,17 +93,17 @@ class Data:
         return read_profile(path.read_bytes(), str(path))
 
     def mixed(self, first: str, second: str, share_of_second: float) -> Path:
-        """A view in which a seeded choice of the samples is in the second format, as `build --mix` makes it."""
+        """Return a view with a seeded choice of samples in the second format, like `build --mix`."""
         chosen = assign_formats(np.arange(self.num_files), [1 - share_of_second, share_of_second], seed=0)
         name = f"{first}-{second}-{share_of_second:.4f}".replace(":", "-")
         return self.view(name, [(first, second)[number] for number in chosen])
 
     def view(self, name: str, chosen: list[str]) -> Path:
-        """A view by name and content; sample i is in the format `chosen[i]`."""
+        """Return a view by name and content; sample i is in the format `chosen[i]`."""
         digest = blake2b(",".join(chosen).encode(), digest_size=4).hexdigest()
         return make_view(self.builds, chosen, self.folder / "views" / f"{name}-{digest}.pen")
 
     def features(self) -> tuple[Floats, Floats]:
-        """Pixels and source bytes of every sample: what a plan's rule asks for."""
+        """Return pixels and source bytes of every sample, for a plan's rule."""
         found = Dataset(self.build_path(self.corpus.source)).locations()
         return found.width.astype(float) * found.height, found.length.astype(float)

@@ -45,12 +45,12 @@ class Pair:
 
     @property
     def gain(self) -> float:
-        """Of the mix over the better single format, as predicted."""
+        """Predicted gain of the mix over the better single format."""
         return self.rate / self.single_rate
 
 
 def best_pair(data: Data, profile: Profile) -> Pair:
-    """The disk, in steps of 50 MB/s, at which Liquid's closed form promises most for its pair of formats."""
+    """Return the disk, in steps of 50 MB/s, at which Liquid's closed form promises most for its pair."""
     first, second = PAIRS[data.corpus.name]
     found = []
     for megabytes in range(50, 1550, 50):
@@ -64,7 +64,7 @@ def best_pair(data: Data, profile: Profile) -> Pair:
 
 
 def run(data: Sequence[Data], log: Log, rivals: Path, *, seconds: float, repeats: int) -> bool:
-    """Both comparisons, for each dataset."""
+    """Run both comparisons for each dataset."""
     against = [_against_rivals(mine, log, rivals, seconds=seconds, repeats=repeats) for mine in data]
     gains = [_engine_equal(mine, log, seconds=seconds, repeats=repeats) for mine in data]
     errors = [abs(error) for _, error in gains]
@@ -141,7 +141,7 @@ def _against_rivals(data: Data, log: Log, rivals: Path, *, seconds: float, repea
 
 
 def _rival_rate(data: Data, log: Log, rivals: Path, one: Contender, repeats: int) -> Rate | None:
-    """Whole epochs of a rival, the files in the page cache; None where it is not installed."""
+    """Measure whole epochs of a rival with files in the page cache; None if it is not installed."""
     key = f"liquid/{data.corpus.name}/{one.name}/{data.num_files}/{repeats}"
     found: list[dict[str, Any]] | None = log.get(key)
     if found is None:

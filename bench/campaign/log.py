@@ -1,4 +1,4 @@
-"""What was found so far, in a file of the work folder: a campaign that was stopped goes on where it was."""
+"""Log of findings in the work folder, so that a stopped campaign continues where it was."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Log:
                 self._found[entry["key"]] = entry["value"]
 
     def get(self, key: str) -> Any:  # noqa: ANN401  # whatever JSON holds
-        """What was found under a key; None if nothing was yet."""
+        """Return the finding under a key, or None."""
         return self._found.get(key)
 
     def put(self, key: str, value: object) -> None:

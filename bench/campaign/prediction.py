@@ -28,14 +28,14 @@ MOST_ERROR, MOST_MEDIAN_ERROR = 0.10, 0.05
 
 
 def goals_of(setting: Setting, data: Data) -> Goals:
-    """The setting as `penstock plan --disk … --memory …` is told it."""
+    """Return the setting as goals, like `penstock plan --disk … --memory …`."""
     return Goals(
         memory_bytes=round(setting.cached * data.source_bytes), disk_bytes_per_second=setting.disk_bytes_per_second
     )
 
 
 def planned_view(data: Data, plan: Plan, name: str) -> Path:
-    """The dataset that `build --plan` would write, as a view."""
+    """Return the dataset that `build --plan` would write, as a view."""
     pixels, source_bytes = data.features()
     formats = list(plan.rule.formats)
     numbers = plan.rule.choose(np.arange(len(pixels)), pixels, source_bytes)
@@ -97,7 +97,7 @@ def _measure(
     seconds: float,
     repeats: int,
 ) -> tuple[dict[str, list[float]], dict[str, Rate]]:
-    """Predictions and measurements of each setting, a pair for every round."""
+    """Return predictions and measurements of each setting, one pair per round."""
     by_name = {setting.name: setting for setting in settings}
     refreshers = {name: Refresher(mine) for name, mine in data.items()}
     predicted: dict[str, list[float]] = {setting.name: [] for setting in settings}

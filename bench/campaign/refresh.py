@@ -32,7 +32,7 @@ class Refresher:
         self._stored: dict[str, list[bytes]] = {}
 
     def profile(self, log: Log, key: str) -> Profile:
-        """The profile as of now; what the log has under `key` is not measured again."""
+        """Return the current profile; what the log has under `key` is not measured again."""
         known = log.get(f"{key}/refreshed")
         if known is None:
             chain = split(named(self._data.corpus.transform))
@@ -52,7 +52,7 @@ class Refresher:
         )
 
     def _images(self) -> dict[str, list[bytes]]:
-        """What the builds hold of the images that the profile ran through the pipeline."""
+        """Return the stored images that the profile ran through the pipeline."""
         if not self._stored:
             index = index_of(open_source(self._data.images))
             rows = choose_rows(index, ProfileOptions().sample)[: len(self._data.profile().images)]
@@ -62,7 +62,7 @@ class Refresher:
 
 
 def _read(dataset: Dataset, keys: list[str]) -> list[bytes]:
-    """The records of some samples."""
+    """Return the records of some samples."""
     ids = {str(key): number for number, key in enumerate(dataset.columns["key"].to_pylist())}
     found, shards = dataset.locations(), dataset.shard_paths()
     wanted = np.array([ids[key] for key in keys])

@@ -27,13 +27,13 @@ class Rate:
     low: float
     high: float
     foreign_cores: float
-    """What others used meanwhile, at most."""
+    """Largest CPU use of other programs."""
     rounds: tuple[float, ...] = ()
     """Images per second of each repeat."""
 
     @staticmethod
     def of(windows: list[Window]) -> Rate:
-        """The median and the whole range."""
+        """Return the median and the whole range."""
         rates = [window.images_per_second for window in windows]
         foreign = max(window.foreign_cores for window in windows)
         return Rate(statistics.median(rates), min(rates), max(rates), round(foreign, 2), tuple(rates))
@@ -49,7 +49,7 @@ class Rate:
         return statistics.median(mine / theirs for mine, theirs in zip(self.rounds, other.rounds, strict=True))
 
     def as_dict(self) -> dict[str, object]:
-        """For a line of the results."""
+        """Convert the rate for a line of the results."""
         return {
             "images_per_second": self.median,
             "low": self.low,

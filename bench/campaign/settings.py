@@ -13,7 +13,7 @@ class Corpus:
 
     name: str
     files: str
-    """As `bench.corpus` calls them."""
+    """Name of the files in `bench.corpus`."""
     source: str
     """The format that keeps their bytes."""
     transform: str
@@ -40,7 +40,7 @@ class Setting:
 
     corpus: Corpus
     disk_megabytes: int
-    """Per second, held by a control group."""
+    """Rate in MB/s, enforced by a control group."""
     cached: float
     """Memory for the cache, as a share of the source's bytes."""
 
@@ -55,7 +55,7 @@ class Setting:
 
     @property
     def disk_bytes_per_second(self) -> float:
-        """As the kernel counts."""
+        """Rate in bytes per second, as the kernel counts."""
         return self.disk_megabytes * 1e6
 
     @property
@@ -68,5 +68,5 @@ SETTINGS = tuple(Setting(corpus, disk, cached) for corpus in CORPORA.values() fo
 
 
 def chosen(names: str) -> list[Setting]:
-    """Settings whose names begin with one of these words; all for an empty text."""
+    """Return settings whose names begin with one of these words; all for an empty text."""
     return [setting for setting in SETTINGS if any(setting.name.startswith(word) for word in names.split(","))]

@@ -64,7 +64,7 @@ def _rows(parts: Mapping[str, Dataset], chosen: npt.NDArray[np.int64]) -> pa.Tab
 
 
 def _count(part: Dataset, format: str, chosen: Sequence[str]) -> FormatCount:
-    """What of a build is in the view; how it was made (kept, encoded) is the same for all of it."""
+    """Count the samples of a build in the view."""
     mine = np.array([one == format for one in chosen])
     whole = part.manifest.formats[format]
     samples = int(mine.sum())

@@ -34,7 +34,7 @@ WARM_SECONDS, WARM_BATCHES = 0.2, 4  # what was read ahead before the throttle, 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """What one window found."""
+    """Result of one window."""
 
     images_per_second: float
     seconds: float
@@ -43,7 +43,7 @@ class Window:
     cpu_seconds: float
     hit_ratio: float
     foreign_cores: float
-    """What others used meanwhile."""
+    """CPU use of other programs."""
 
 
 class Windows:
@@ -89,7 +89,7 @@ class Windows:
 
 @contextmanager
 def throttled(limits: Limits, on: Path) -> Iterator[Path]:
-    """The folder of a control group with these limits, which is removed at the end."""
+    """Yield the folder of a control group with these limits, which is removed at the end."""
     groups = make_groups(f"penstock-campaign-{uuid.uuid4().hex[:8]}", limits, device_of(on))
     try:
         if not groups:
@@ -111,7 +111,7 @@ class Opened:
                 next(self.batches)
 
     def measure(self, seconds: float) -> Window:
-        """The rate between two batches that are at least so many seconds apart."""
+        """Measure the rate between two batches that are at least this many seconds apart."""
         self._run(WARM_SECONDS, WARM_BATCHES)
         before, cpu, busy = self.loader.stats(), _cpu_seconds(), busy_seconds()
         taken, num_images = self._run(seconds)

@@ -15,7 +15,7 @@ GROUPS = Path("/sys/fs/cgroup")
 
 
 def group_of(controller: str) -> Path | None:
-    """The folder of our own group; None without such a controller of version 1."""
+    """Return the folder of our own group; None without such a controller of version 1."""
     for line in Path("/proc/self/cgroup").read_text().splitlines():
         _, controllers, path = line.split(":", 2)
         if controller in controllers.split(","):
@@ -24,7 +24,7 @@ def group_of(controller: str) -> Path | None:
 
 
 def disk_bytes() -> int | None:
-    """Read by all processes of the group since it exists; None where nobody counts."""
+    """Return the bytes that the group's processes have read; None if they are not counted."""
     group = group_of("blkio")
     if group is None or not (group / "blkio.throttle.io_service_bytes").exists():
         return None
@@ -33,7 +33,7 @@ def disk_bytes() -> int | None:
 
 
 def held_bytes() -> int | None:
-    """Memory that the group's processes cannot do without: their own pages, and those of programs and libraries."""
+    """Return the memory that the group's processes need: their own pages, and those of programs and libraries."""
     group = group_of("memory")
     if group is None:
         return None
@@ -42,7 +42,7 @@ def held_bytes() -> int | None:
 
 
 def main(arguments: list[str]) -> None:
-    """The first epoch warms up; the others are printed, a JSON object a line."""
+    """Print the epochs after the first, which warms up, as one JSON object per line."""
     epochs, command = int(arguments[0]), arguments[2:]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as contender:
         assert contender.stdin is not None

@@ -11,7 +11,7 @@ from penstock.transforms import RandomHorizontalFlip, RandomResizedCrop
 
 
 def main() -> None:
-    """Serve epochs."""
+    """Serve epochs to the benchmark."""
     wishes = arguments()
     began = time.perf_counter()
     loader = Loader(

@@ -17,7 +17,7 @@ from penstock.transforms.named import named
 
 
 def main() -> None:
-    """Serve epochs."""
+    """Serve epochs to the benchmark."""
     wishes = arguments()
     began = time.perf_counter()
     different = {path.resolve(): path for path in map(Path, image_files(wishes.source))}

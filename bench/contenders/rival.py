@@ -21,7 +21,7 @@ SIZES = {"train224": 224, "full": 0}
 
 
 def main() -> None:
-    """Serve epochs."""
+    """Serve epochs to the benchmark."""
     sys.path.insert(0, str(LAB))
     wishes = arguments("rival")
     rival, contract = import_module(f"rivals.{wishes.rival}"), import_module("rivals.rival")

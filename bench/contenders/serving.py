@@ -21,7 +21,7 @@ Epoch = Callable[[], Iterable[tuple[int, float]]]
 
 
 def arguments(*names: str) -> argparse.Namespace:
-    """What the benchmark tells every contender; `names` come first, without dashes."""
+    """Parse what the benchmark tells every contender; `names` come first, without dashes."""
     parser = argparse.ArgumentParser()
     for name in names:
         parser.add_argument(name)
@@ -34,7 +34,7 @@ def arguments(*names: str) -> argparse.Namespace:
 
 
 def image_files(folder: Path) -> list[str]:
-    """All images of a folder, sorted."""
+    """List all images of a folder, sorted."""
     endings = (".jpeg", ".jpg", ".png")
     return sorted(str(path) for path in folder.rglob("*") if path.suffix.lower() in endings)
 
@@ -67,7 +67,7 @@ def serve(
 
 
 def cpu_seconds() -> float:
-    """Of this process and all below it: worker processes count, alive or gone."""
+    """Return the CPU seconds of this process and its children, running or ended."""
     children: dict[int, list[int]] = {}
     used: dict[int, float] = {}
     for place in Path("/proc").iterdir():
