@@ -33,8 +33,12 @@ def main() -> None:
     """Measure and say whether the goals are met."""
     parser = arguments(__doc__ or "")
     parser.set_defaults(limit=300)
-    parser.add_argument("--copies", type=int, default=5, help="so many of each image, for copies to take a while")
-    parser.add_argument("--rivals", type=Path, default=ROOT.parent / "rivals", help="environments of rivals")
+    parser.add_argument(
+        "--copies", type=int, default=5, help="Number of copies of each image, so that copying takes a while."
+    )
+    parser.add_argument(
+        "--rivals", type=Path, default=ROOT.parent / "rivals", help="Folder with the environments of rivals."
+    )
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as work:
         folder = Path(work)

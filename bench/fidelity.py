@@ -53,8 +53,8 @@ def main() -> None:
     """Run the parts, print, and append to bench/results if asked to."""
     parser = arguments(str(__doc__).splitlines()[0])
     parser.set_defaults(rounds=5)
-    parser.add_argument("--only", default=",".join(PARTS), help=f"parts, separated by commas: {', '.join(PARTS)}")
-    parser.add_argument("--epoch", nargs=2, metavar=("DATASET", "SCANS"), help="time an epoch; what the parts start")
+    parser.add_argument("--only", default=",".join(PARTS), help=f"Parts, separated by commas: {', '.join(PARTS)}.")
+    parser.add_argument("--epoch", nargs=2, metavar=("DATASET", "SCANS"), help="Time an epoch; the parts start this.")
     options = parser.parse_args()
     if options.epoch:
         print(json.dumps(epoch_seconds(Path(options.epoch[0]), int(options.epoch[1]) or None)))
@@ -70,7 +70,7 @@ def main() -> None:
 
 
 def built(files: list[Path], work: Path, copies: int = 1) -> Path:
-    """The files as pjpeg; built when it is first asked for."""
+    """Return the files as pjpeg, built at the first call."""
     out = work / f"x{copies}.pen"
     if not out.exists():
         folder = linked_copies(files, work / f"x{copies}", copies)
@@ -79,7 +79,7 @@ def built(files: list[Path], work: Path, copies: int = 1) -> Path:
 
 
 def lossless(files: list[Path], work: Path, _: int) -> Iterator[Line]:
-    """Full fidelity is the source: its pixels in the loader, its coefficients in an export; and no larger."""
+    """Check that the full fidelity equals the source, in pixels and coefficients, and is not larger."""
     path = built(files, work)
     source_bytes = sum(file.stat().st_size for file in files)
     stored = sum(entry.stat().st_size for entry in path.rglob("*") if entry.is_file())
@@ -107,7 +107,7 @@ def lossless(files: list[Path], work: Path, _: int) -> Iterator[Line]:
 
 
 def amounts(files: list[Path], work: Path, _: int) -> Iterator[Line]:
-    """Bytes and read calls of an epoch at each fidelity."""
+    """Measure bytes and read calls of an epoch at each fidelity."""
     path = built(files, work)
     source_bytes = sum(file.stat().st_size for file in files)
     num_blocks = -(-len(files) // 64)
@@ -130,7 +130,7 @@ def amounts(files: list[Path], work: Path, _: int) -> Iterator[Line]:
 
 
 def similarity(files: list[Path], work: Path, _: int) -> Iterator[Line]:
-    """MS-SSIM to the source at each fidelity, on every tenth image; it must rise on each of them."""
+    """Measure MS-SSIM to the source at each fidelity, on every tenth image; it must rise on each of them."""
     dataset = open_dataset(built(files, work))
     codec = find("pjpeg")
     found: list[list[float]] = []
@@ -152,7 +152,7 @@ def similarity(files: list[Path], work: Path, _: int) -> Iterator[Line]:
 
 
 def suffixes(files: list[Path], work: Path, _: int) -> Iterator[Line]:
-    """With everything in memory: what an epoch at fidelity 5 reads after one at fidelity 2."""
+    """Measure what an epoch at fidelity 5 reads after one at fidelity 2, with everything in memory."""
     path = built(files, work)
     sizes = prefix_bytes(open_dataset(path))
     with Loader(path, batch_size=16, fidelity=[(0, 2), (1, 5)], cache="rolling", memory="1GiB") as loader:
@@ -172,7 +172,7 @@ def suffixes(files: list[Path], work: Path, _: int) -> Iterator[Line]:
 
 
 def times(files: list[Path], work: Path, rounds: int) -> Iterator[Line]:
-    """Seconds of an epoch under the disk limit; fidelities take turns."""
+    """Measure the seconds of an epoch under the disk limit; fidelities alternate."""
     path = built(files, work, TIMED_COPIES)
     seconds: dict[int | None, list[float]] = {fidelity: [] for fidelity in FIDELITIES}
     held = ""
@@ -199,7 +199,7 @@ def times(files: list[Path], work: Path, rounds: int) -> Iterator[Line]:
 
 
 def epoch_seconds(path: Path, fidelity: int | None) -> Line:
-    """The second epoch: the first one starts threads and touches memory."""
+    """Time the second epoch, because the first one starts threads and touches memory."""
     with Loader(path, batch_size=64, fidelity=fidelity, cache="none", transform=named(TRANSFORM)) as loader:
         for _ in range(2):
             begin = time.perf_counter()
@@ -211,7 +211,7 @@ def epoch_seconds(path: Path, fidelity: int | None) -> Line:
 
 
 def prefix_bytes(dataset: Dataset) -> dict[int | None, int]:
-    """Of all images at each fidelity."""
+    """Return the bytes of all images at each fidelity."""
     return {
         fidelity: sum(len(dataset.read(sample, fidelity=fidelity)) for sample in range(len(dataset)))
         for fidelity in FIDELITIES
@@ -219,7 +219,7 @@ def prefix_bytes(dataset: Dataset) -> dict[int | None, int]:
 
 
 def tell(part: str, line: Line, *, record: bool) -> None:
-    """One line on the screen and, if asked to, in bench/results."""
+    """Print one line and, if requested, append it to bench/results."""
     shown = {name: round(value, 4) if isinstance(value, float) else value for name, value in line.items()}
     print(f"{part}: {shown}")
     if not record:

@@ -38,8 +38,10 @@ Decode = Callable[[bytes], object]
 def main() -> None:
     """Compare whole decodes with rivals, regions with libjpeg-turbo's and with whole decodes; exit 1 below a goal."""
     parser = arguments(__doc__ or "")
-    parser.add_argument("--corpus", default="imagenet", choices=["imagenet", "photos"], help="the images")
-    parser.add_argument("--path", default=_native.best_simd_path(), choices=_native.simd_paths(), help="SIMD path")
+    parser.add_argument("--corpus", default="imagenet", choices=["imagenet", "photos"], help="Corpus of images.")
+    parser.add_argument(
+        "--path", default=_native.best_simd_path(), choices=_native.simd_paths(), help="SIMD path to force."
+    )
     options = parser.parse_args()
     _native.force_simd_path(options.path)
     run = Run(options.corpus, sequential_files(options.corpus, options.limit), options.rounds, options.record)
@@ -68,7 +70,7 @@ class Run:
     record: bool
 
     def session(self, question: str, packages: Sequence[str] = ()) -> Session:
-        """A session of this benchmark."""
+        """Open a session of this benchmark."""
         return Session(
             "jpeg",
             question,
@@ -81,7 +83,7 @@ class Run:
 
 
 def sequential_files(corpus: str, limit: int) -> list[bytes]:
-    """Baseline colour JPEGs, the kind that most data sets consist of."""
+    """Select baseline colour JPEGs, the kind in most datasets."""
     found = []
     for path in files_of(corpus, limit):
         data = path.read_bytes()
@@ -92,7 +94,7 @@ def sequential_files(corpus: str, limit: int) -> list[bytes]:
 
 
 def decoders() -> dict[str, Decode]:
-    """Everybody gets bytes in memory and gives a new RGB array (OpenCV: BGR), accurate IDCT, smooth chroma."""
+    """Return the decoders: bytes to a new RGB array (OpenCV: BGR), accurate IDCT, smooth chroma."""
     return {
         "penstock": penstock.decode,
         "simplejpeg": simplejpeg.decode_jpeg,
@@ -104,7 +106,7 @@ def decoders() -> dict[str, Decode]:
 
 
 def whole(run: Run) -> float:
-    """Our speed over the fastest rival's."""
+    """Return our speed relative to the fastest rival's."""
     packages = ("simplejpeg", "opencv-python-headless", "imagecodecs")
     with run.session("How fast do whole JPEGs decode?", packages) as session:
         contenders = {name: over(run.files, decode) for name, decode in decoders().items()}
@@ -115,7 +117,7 @@ def whole(run: Run) -> float:
 
 
 def crops(run: Run) -> tuple[float, float]:
-    """Our speed over libjpeg-turbo's crop and skip for random crops: of the files, and of `jpeg:restart` copies."""
+    """Return our speed relative to libjpeg-turbo's crop and skip, for the files and for `jpeg:restart` copies."""
     boxes = random_crops(run.files)
     copies = [transcode(data, "jpeg:restart") for data in run.files]
 
@@ -154,13 +156,13 @@ def regions(run: Run) -> float:
 
 
 def random_crops(files: Sequence[bytes]) -> list[Region]:
-    """A crop for each file, the same in every run."""
+    """Draw a crop for each file, the same in every run."""
     rng = np.random.default_rng(0)
     return [random_resized_crop(rng, data) for data in files]
 
 
 def over_regions(files: Sequence[bytes], boxes: Sequence[Region]) -> Contender:
-    """Decodes a region of every file once."""
+    """Make a contender that decodes a region of every file once."""
 
     def run() -> None:
         for data, box in zip(files, boxes, strict=True):
@@ -170,7 +172,7 @@ def over_regions(files: Sequence[bytes], boxes: Sequence[Region]) -> Contender:
 
 
 def random_resized_crop(rng: np.random.Generator, data: bytes) -> Region:
-    """The rectangle that torchvision's RandomResizedCrop draws with its defaults."""
+    """Draw the rectangle of torchvision's RandomResizedCrop with its defaults."""
     info = penstock.inspect(data)
     for _ in range(10):
         area = info.width * info.height * rng.uniform(0.08, 1)
@@ -183,7 +185,7 @@ def random_resized_crop(rng: np.random.Generator, data: bytes) -> Region:
 
 
 def over(files: Sequence[bytes], decode: Decode) -> Contender:
-    """Decodes all files once."""
+    """Make a contender that decodes all files once."""
 
     def run() -> None:
         for data in files:
@@ -193,13 +195,13 @@ def over(files: Sequence[bytes], decode: Decode) -> Contender:
 
 
 def size_of(data: bytes) -> int:
-    """Bytes of the decoded image."""
+    """Return the bytes of the decoded image."""
     info = penstock.inspect(data)
     return info.width * info.height * info.channels
 
 
 def verify(files: Sequence[bytes]) -> None:
-    """All contenders give the same pixels."""
+    """Check that all contenders give the same pixels."""
     for data in files[:20]:
         expected = penstock.decode(data)
         for name, decode in decoders().items():
@@ -208,7 +210,7 @@ def verify(files: Sequence[bytes]) -> None:
 
 
 def verify_regions(files: Sequence[bytes], crops: Sequence[Region]) -> None:
-    """Regions are the crops of whole decodes."""
+    """Check that regions equal crops of whole decodes."""
     for data, (y, x, h, w) in zip(files, crops, strict=True):
         found = penstock.decode(data, region=(y, x, h, w))
         np.testing.assert_array_equal(found, penstock.decode(data)[y : y + h, x : x + w])

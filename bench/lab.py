@@ -32,18 +32,18 @@ class Campaign:
     data: str
     settings: tuple[str, ...]
     minutes: float
-    """What it takes on two quiet cores."""
+    """Time on two quiet cores."""
     is_timed: bool = True
-    """Whether its answer depends on how fast the machine is; the others may run beside other work."""
+    """True if its answer depends on the speed of the machine; others may run next to other work."""
 
 
 PATCHES = ("crop=plain", "size=56")
-"""Of windows of 64 × 64 pixels."""
+"""Settings for windows of 64 × 64 pixels."""
 ONE_CORE = ("torch_threads=1",)
-"""What is not timed runs beside other work, where threads that wait for each other would crawl."""
+"""Settings for untimed recipes next to other work, where threads that wait for each other are slow."""
 
 WAYS = "synthetic,torch,dali,ffcv,penstock,penstock@weir:fast,penstock@jpeg=0.4/weir:fast=0.6"
-"""On the disk of the run JPEG and weir:fast alone train about as fast: the one lacks cores, the other the disk."""
+"""Disk on which JPEG and weir:fast alone train about equally fast: one lacks cores, the other the disk."""
 
 CAMPAIGNS = (
     Campaign("orthogonal", "photos", ("disk=40MB/s", "epochs=3"), 1.0),
@@ -67,12 +67,14 @@ CAMPAIGNS = (
 def main() -> None:
     """Run, publish, say what is left."""
     parser = argparse.ArgumentParser(description="What do the experiments say on real images?")
-    parser.add_argument("--only", default="", help="recipes, separated by commas")
+    parser.add_argument("--only", default="", help="Recipes, separated by commas.")
     parser.add_argument("--minutes", type=float, default=12.0)
     parser.add_argument("--runs", type=Path, default=ROOT / "build" / "lab")
-    parser.add_argument("--untimed", action="store_true", help="only those whose answers no other work disturbs")
-    parser.add_argument("--set", dest="settings", action="append", default=[], help="changes every recipe chosen")
-    parser.add_argument("--redraw", action="store_true", help="draw the pages of docs/results again, measure nothing")
+    parser.add_argument("--untimed", action="store_true", help="Run only recipes that other work does not disturb.")
+    parser.add_argument(
+        "--set", dest="settings", action="append", default=[], help="Setting to change in every chosen recipe."
+    )
+    parser.add_argument("--redraw", action="store_true", help="Draw the pages of docs/results again without measuring.")
     options = parser.parse_args()
     wanted = options.only.split(",") if options.only else [one.recipe for one in CAMPAIGNS]
     unknown = set(wanted) - {one.recipe for one in CAMPAIGNS}
@@ -119,7 +121,7 @@ def _run(campaign: Campaign, runs: Path, until: float) -> bool:
 
 
 def _draw(place: Path) -> None:
-    """The page and its previews, as `lab report` draws them from the lines there."""
+    """Draw the page and its previews, as `lab report` does from the lines."""
     recipe, data, lines = load_run(place)
     page = place / "report.html"
     page.write_bytes(run_page(recipe, data, lines))

@@ -22,10 +22,10 @@ from penstock.types import Pixels
 LAST_ANIMAL = 2_600_000
 """WordNet's numbers of animals among ImageNet's classes are below."""
 COPIES = 4
-"""Of each image of `herd`, under names of their own."""
+"""Number of copies of each image of `herd`, under different names."""
 SIDE, STRIDE = 64, 32
 COVERED = 0.6
-"""Of a window, by the class that it is given."""
+"""Share of a window that its class must cover."""
 CLASSES = {7: "road", 8: "sidewalk", 11: "building", 21: "vegetation", 26: "car"}
 """Cityscapes' numbers of the classes that have hundreds of such windows."""
 MOST = {"train": 240, "val": 120}
@@ -35,7 +35,7 @@ HELD_OUT = 3
 
 
 def data_of(name: str, runs: Path) -> Path:
-    """A folder of images by name, made if it is not there."""
+    """Return a folder of images by name, made if it does not exist."""
     if name == "frames":
         return DATA / FOLDERS["cityscapes"]
     folder = runs / "sources" / name

@@ -13,7 +13,7 @@ FORMAT_AS_STORED = 256  # SPNG_FMT_PNG: the channels and bits of the file, sampl
 
 
 def library() -> ctypes.CDLL:
-    """The library; without it the benchmark ends and says what to install."""
+    """Load the library, or end the benchmark and say what to install."""
     try:
         found = ctypes.CDLL("libspng.so.0")
     except OSError:

@@ -53,13 +53,13 @@ MEAN_LEVELS = 12.0  # contenders whose first batches differ more do not do the s
 
 @dataclass
 class Contender:
-    """How a contender is started, and what it answered."""
+    """Command of a contender, and its answers."""
 
     name: str
     module: str
     variant: str = ""
     mix: str = ""
-    """Of the dataset it loads; empty for the folder of images."""
+    """Format of the dataset it loads; empty for the folder of images."""
     environment: str = ""
     ready: dict[str, Any] = field(default_factory=dict)
     stored_bytes: int = 0
@@ -67,7 +67,7 @@ class Contender:
 
     @property
     def measured(self) -> Measured:
-        """By the clock, and by CPU time the best of the rounds: a neighbour only ever adds to that."""
+        """Rates by wall time, and by the best CPU time of the rounds, to which neighbours only add."""
         return Measured(
             [found["num_images"] / found["wall_seconds"] for found in self.rounds],
             max(found["num_images"] / found["cpu_seconds"] for found in self.rounds),
@@ -105,9 +105,13 @@ def main() -> None:
     parser.set_defaults(rounds=5)
     parser.add_argument("--job", choices=list(JOBS), default="train224")
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--rivals", type=Path, default=ROOT.parent / "rivals", help="environments of rivals")
-    parser.add_argument("--samples", type=int, default=0, help="of an epoch, at least; 0: 3,000, of Cityscapes 800")
-    parser.add_argument("--only", default="", help="names, or beginnings of names, separated by commas")
+    parser.add_argument(
+        "--rivals", type=Path, default=ROOT.parent / "rivals", help="Folder with the environments of rivals."
+    )
+    parser.add_argument(
+        "--samples", type=int, default=0, help="Minimum samples of an epoch; 0: 3,000, or 800 of Cityscapes."
+    )
+    parser.add_argument("--only", default="", help="Names, or beginnings of names, separated by commas.")
     options = parser.parse_args()
     corpus, batch_size = CORPORA[options.job]
     chosen = [one for one in JOBS[options.job] if any(one.name.startswith(word) for word in options.only.split(","))]
@@ -127,7 +131,7 @@ def main() -> None:
 
 
 def linked_copies(files: list[Path], folder: Path, copies: int) -> Path:
-    """A folder of links to the files, each several times."""
+    """Make a folder of links to the files, each several times."""
     for copy in range(copies):
         for index, file in enumerate(files):
             place = folder / f"copy{copy}"
@@ -157,17 +161,17 @@ def start(one: Contender, folder: Path, work: Path, common: list[str], rivals: P
 
 
 def program(module: str) -> list[str]:
-    """What `python -m` runs for a contender: a module of `bench.contenders`, or a rival of the lab."""
+    """Return the module that `python -m` runs for a contender: of `bench.contenders`, or a rival of the lab."""
     return [f"bench.contenders.{module}"] if module in ("ours", "regions") else ["bench.contenders.rival", module]
 
 
 def bytes_below(path: Path) -> int:
-    """Of a file, or of all files of a folder, links followed."""
+    """Return the bytes of a file, or of all files of a folder, with links followed."""
     return sum(file.stat().st_size for file in ([path] if path.is_file() else path.rglob("*")) if file.is_file())
 
 
 def dataset_of(folder: Path, work: Path, mix: str) -> Path:
-    """The images as a dataset of one format, built once."""
+    """Return the images as a dataset of one format, built once."""
     path = work / f"{mix.partition('=')[0].replace(':', '-')}.pen"
     if not path.exists():
         build(folder, path, mix=mix)
@@ -194,7 +198,7 @@ def run_rounds(alive: list[Contender], running: dict[str, Any], rounds: int) -> 
 
 
 def report(alive: list[Contender], job: str, corpus: str, load: float, *, record: bool, threads: int) -> None:
-    """A line per contender, then what was asked and whether it is met."""
+    """Print one line per contender, then the goals and whether they are met."""
     print(f"{job}, {corpus}, {threads} threads, {_native.simd_path()}, foreign load {load:.2f} cores")
     found = {one.name: one.measured for one in alive}
     for name, measured in sorted(found.items(), key=lambda item: -item[1].median):
@@ -213,7 +217,7 @@ def report(alive: list[Contender], job: str, corpus: str, load: float, *, record
 
 
 def append_lines(alive: list[Contender], bars: list[Verdict], job: str, circumstances: dict[str, object]) -> None:
-    """Into bench/results: a line per contender, and one with the ratios that were asked for."""
+    """Append one line per contender to bench/results, and one with the ratios of the goals."""
     common = {
         "question": f"How fast does the loader load? ({job})",
         **circumstances,

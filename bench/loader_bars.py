@@ -1,4 +1,4 @@
-"""What the loader is asked to reach next to its rivals, and whether it did: the ratios of `loader.py`."""
+"""Goals of the loader relative to its rivals, and whether they are met: the ratios of `loader.py`."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """How many times as fast one of ours is to be as the fastest of some rivals."""
+    """Required speed of one of our loaders relative to the fastest of some rivals."""
 
     ours: str
     rivals: tuple[str, ...]
     least: float
     most_bytes: float = 0.0
-    """At most this share of their bytes; 0: whatever it takes."""
+    """Largest share of their bytes; 0 for any."""
 
 
 BARS = {
@@ -70,7 +70,7 @@ class Verdict:
     not_run: tuple[str, ...]
     asked: float
     ratio: float
-    """Of the medians, by the clock."""
+    """Ratio of the medians, by wall time."""
     ratio_range: tuple[float, float]
     """Round by round."""
     cpu_ratio: float
@@ -94,7 +94,7 @@ class Verdict:
 
 
 def verdicts(job: str, found: Mapping[str, Measured]) -> list[Verdict]:
-    """One for every bar of which ours and a rival ran."""
+    """Return one verdict for every goal of which ours and a rival ran."""
     made = []
     for bar in BARS[job]:
         rivals = [name for name in bar.rivals if name in found]
@@ -120,7 +120,7 @@ def verdicts(job: str, found: Mapping[str, Measured]) -> list[Verdict]:
 
 
 def other_lines(found: Mapping[str, Measured]) -> list[str]:
-    """How near the cap the folder loads, and the slowest first batch of ours."""
+    """Return how near the upper bound the folder loads, and our slowest first batch."""
     lines = []
     if CAP in found and EXACT in found:
         share = found[EXACT].median / found[CAP].median

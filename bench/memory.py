@@ -69,7 +69,7 @@ RIVAL_COPIES = 5  # of the JPEGs, as files of their own
 
 
 class Lines:
-    """What is measured, once a commit."""
+    """Recorder that measures each line once per commit."""
 
     def __init__(self, *, record: bool, minutes: float) -> None:
         self._record = record
@@ -79,7 +79,7 @@ class Lines:
         self._done = {self._key(line) for line in map(json.loads, known) if line["commit"] == self._commit}
 
     def wants(self, part: str, **what: object) -> bool:
-        """Whether this is still to be measured, and there is time."""
+        """Return whether this is still to be measured, and time is left."""
         return self._key({"part": part, **what}) not in self._done and time.monotonic() < self._ends
 
     def add(self, part: str, what: dict[str, object], found: dict[str, object]) -> None:
@@ -102,8 +102,10 @@ def main() -> None:
     parser = arguments(QUESTION)
     parser.set_defaults(limit=6000)
     parser.add_argument("--parts", default="reads,rivals,rate,shuffle,ranks,decoded")
-    parser.add_argument("--rivals", type=Path, default=ROOT.parent / "rivals", help="environments of rivals")
-    parser.add_argument("--minutes", type=float, default=30, help="starts no measurement after this")
+    parser.add_argument(
+        "--rivals", type=Path, default=ROOT.parent / "rivals", help="Folder with the environments of rivals."
+    )
+    parser.add_argument("--minutes", type=float, default=30, help="Minutes after which no measurement starts.")
     options = parser.parse_args()
     lines = Lines(record=options.record, minutes=options.minutes)
     with tempfile.TemporaryDirectory(prefix="penstock-memory-") as work:
@@ -121,7 +123,7 @@ def main() -> None:
 
 
 def make_dataset(work: Path, count: int, side: int = SIDE) -> Path:
-    """Raw records of one size, made once a run."""
+    """Make raw records of one size, once per run."""
     path = work / "data.pen"
     if not path.exists():
         source = work / "images"
@@ -136,7 +138,7 @@ def make_dataset(work: Path, count: int, side: int = SIDE) -> Path:
 
 
 def memory_for(dataset: Path, cache: str, share: float, batch_size: int = BATCH, world_size: int = 1) -> int:
-    """The memory with which each rank's cache holds its part of a share of the dataset."""
+    """Return the memory with which each rank's cache holds its part of a share of the dataset."""
     plan = plan_loader(
         dataset,
         batch_size=batch_size,
@@ -150,7 +152,7 @@ def memory_for(dataset: Path, cache: str, share: float, batch_size: int = BATCH,
 
 
 def wish_for(dataset: Path, cache: str, share: float, batch_size: int = BATCH, **more: object) -> dict[str, object]:
-    """What `memory_epochs` loads."""
+    """Return the request for `memory_epochs`."""
     own = cache in ("rolling", "pinned", "liquid")
     memory = memory_for(dataset, cache, share, batch_size) if own else 0
     return {
@@ -169,7 +171,7 @@ def wish_for(dataset: Path, cache: str, share: float, batch_size: int = BATCH, *
 def epochs_of(
     wish: dict[str, object], limits: Limits, disk: EmulatedDisk | None = None
 ) -> tuple[Completed, list[dict[str, Any]]]:
-    """Run a loader of ours under limits; `disk` is one that its own readers emulate."""
+    """Run our loader under limits; `disk` is emulated by its own readers."""
     forget(Path(str(wish["path"])))
     command = [sys.executable, "-m", "bench.memory_epochs", json.dumps(wish)]
     environment = dict(os.environ) if disk is None else {**os.environ, EMULATED_DISK: disk.as_text()}
@@ -188,7 +190,7 @@ def forget(folder: Path) -> None:
 
 
 def measure_reads(lines: Lines, dataset: Path) -> None:
-    """Disk reads by policy and share of memory; `system` gets what the process holds and that share as its limit."""
+    """Measure disk reads by policy and share of memory; `system` gets its own memory and that share."""
     for share in (0.1, 0.3, 0.7):
         for cache in (*POLICIES, "system"):
             if not lines.wants("reads", contender=cache, memory_share=share):
@@ -202,7 +204,7 @@ def measure_reads(lines: Lines, dataset: Path) -> None:
 
 
 def page_cache_limits(wish: dict[str, object], share: float, dataset: Path) -> Limits:
-    """A memory limit that leaves the page cache a share of the dataset."""
+    """Return a memory limit that leaves the page cache a share of the dataset."""
     _, free = epochs_of({**wish, "epochs": 1}, Limits(disk_bytes_per_second=COUNT_ONLY, memory_bytes=64 << 30))
     held = int(free[-1]["held_bytes"] or 0)
     return Limits(disk_bytes_per_second=COUNT_ONLY, memory_bytes=held + SLACK + int(dataset_bytes(dataset) * share))
@@ -213,7 +215,7 @@ def dataset_bytes(dataset: Path) -> int:
 
 
 def reads_found(epochs: list[dict[str, Any]], done: Completed) -> dict[str, object]:
-    """Of the epochs after the first, next to all that there is to read: whole pages, each record's own."""
+    """Compare reads of the epochs after the first with all bytes, in whole pages of each record."""
     total = epochs[0]["bytes_read"]
     by_disk = [epoch["disk_bytes"] / total for epoch in epochs[1:] if epoch["disk_bytes"] is not None]
     return {
@@ -226,7 +228,7 @@ def reads_found(epochs: list[dict[str, Any]], done: Completed) -> dict[str, obje
 
 
 def measure_rivals(lines: Lines, work: Path, rivals: Path, limit: int) -> None:
-    """Loaders that leave it to the page cache, at a memory limit of what they hold and 30 or 70 % of the images."""
+    """Measure loaders that rely on the page cache, with their own memory and 30 or 70 % of the images."""
     folder, total = copied_images(work / "jpegs", RIVAL_COPIES if limit >= 6000 else 1)
     for name, (module, environment, variant) in RIVALS.items():
         python = rivals / environment / "bin" / "python" if environment else Path(sys.executable)
@@ -262,7 +264,7 @@ def measure_rivals(lines: Lines, work: Path, rivals: Path, limit: int) -> None:
 
 
 def copied_images(folder: Path, copies: int) -> tuple[Path, int]:
-    """JPEGs as files of their own (links would share pages), none of them in the page cache."""
+    """Copy JPEGs as separate files (links would share pages), and drop them from the page cache."""
     total = 0
     for copy in range(copies):
         place = folder / f"copy{copy}"
@@ -279,7 +281,7 @@ def copied_images(folder: Path, copies: int) -> tuple[Path, int]:
 
 
 def rival_epochs(command: list[str], epochs: int, limits: Limits, folder: Path) -> list[dict[str, Any]]:
-    """Epochs of a rival after its first, under limits."""
+    """Measure epochs of a rival after its first, under limits."""
     forget(folder)
     driver = [sys.executable, "-m", "bench.contenders.counting", str(epochs), "--", *command]
     done = run(driver, limits, on=folder, quiet=True)
@@ -289,7 +291,7 @@ def rival_epochs(command: list[str], epochs: int, limits: Limits, folder: Path) 
 
 
 def measure_rate(lines: Lines, dataset: Path) -> None:
-    """Throughput on a slow disk, and how even the batches are."""
+    """Measure throughput on a slow disk, and the evenness of batches."""
     for cache in ("none", "rolling", "pinned", "liquid", "system"):
         if lines.wants("rate", contender=cache, memory_share=SHARE):
             wish = wish_for(dataset, cache, SHARE)
@@ -301,14 +303,14 @@ def measure_rate(lines: Lines, dataset: Path) -> None:
 
 
 def slow_disk(wish: dict[str, object], dataset: Path) -> Limits:
-    """100 MB/s, and for the page cache the memory that it may use."""
+    """Return limits of 100 MB/s and, for the page cache, of memory."""
     if wish["cache"] != "system":
         return Limits(disk_bytes_per_second=DISK)
     return replace(page_cache_limits(wish, SHARE, dataset), disk_bytes_per_second=DISK)
 
 
 def measure_counts(lines: Lines, dataset: Path) -> None:
-    """Bytes that the disk reads for each batch; no clock takes part."""
+    """Count the bytes that the disk reads for each batch, without a clock."""
     for cache in (*POLICIES, "system"):
         what: dict[str, object] = {"contender": cache, "memory_share": SHARE, "by": "count"}
         if lines.wants("rate", **what):
@@ -322,7 +324,7 @@ def measure_counts(lines: Lines, dataset: Path) -> None:
 
 
 def measure_by_readers(lines: Lines, dataset: Path) -> None:
-    """Times of small batches on a disk that our own readers slow down, read by read."""
+    """Time small batches on a disk that our own readers slow down, read by read."""
     for cache in POLICIES:
         what: dict[str, object] = {"contender": cache, "memory_share": SHARE, "by": "readers"}
         if lines.wants("rate", **what):
@@ -331,7 +333,7 @@ def measure_by_readers(lines: Lines, dataset: Path) -> None:
 
 
 def measure_long_batches(lines: Lines, small: Path) -> None:
-    """Times of batches that take long next to the grain of the kernel's throttle."""
+    """Time batches that are long compared with the grain of the kernel's throttle."""
     count = max(8, len(penstock.open(small)) // 200) * LONG_BATCH
     for cache in ("none", "rolling", "pinned", "system"):
         what: dict[str, object] = {"contender": cache, "memory_share": SHARE, "by": "long"}
@@ -343,7 +345,7 @@ def measure_long_batches(lines: Lines, small: Path) -> None:
 
 
 def rate_found(epochs: list[dict[str, Any]], done: Completed) -> dict[str, object]:
-    """Of the epochs after the first."""
+    """Summarize the epochs after the first."""
     warm = epochs[1:]
     return {
         "images_per_second": statistics.mean(epoch["num_images"] / epoch["wall_seconds"] for epoch in warm),
@@ -353,13 +355,13 @@ def rate_found(epochs: list[dict[str, Any]], done: Completed) -> dict[str, objec
 
 
 def whole(epoch: dict[str, Any], name: str) -> list[float]:
-    """Of the batches that are full and not the first of their epoch, which waits for a pipeline that starts."""
+    """Return the values of full batches, without the first of an epoch, which waits for the pipeline."""
     last = -1 if epoch["num_images"] % epoch["batch_size"] else None
     return list(epoch[name][1:last])
 
 
 def spread_of(values: list[float]) -> dict[str, object]:
-    """How far values of batches are apart; the variation is their standard deviation next to their mean."""
+    """Summarize values of batches; the variation is their standard deviation divided by their mean."""
     ordered, mean = sorted(values), statistics.mean(values)
     return {
         "num_batches": len(values),
@@ -373,7 +375,7 @@ def spread_of(values: list[float]) -> dict[str, object]:
 
 
 def measure_shuffle(lines: Lines, dataset: Path) -> None:
-    """What was delivered, not what was planned. `none` has the order of `rolling`, and is not compared with it."""
+    """Measure the randomness of delivered samples. `none` has the order of `rolling`, and is not compared."""
     for cache, share in (("rolling", 0.3), ("liquid", 0.7), ("liquid", 0.3), ("liquid", 0.1)):
         if not lines.wants("shuffle", contender=cache, memory_share=share):
             continue
@@ -382,7 +384,7 @@ def measure_shuffle(lines: Lines, dataset: Path) -> None:
 
 
 def measure_ranks(lines: Lines, dataset: Path) -> None:
-    """Processes side by side; memory is the node's."""
+    """Measure parallel processes that share the node's memory."""
     for ranks in (1, 2, 8):
         if not lines.wants("ranks", contender="rolling", memory_share=0.3, world_size=ranks):
             continue
@@ -407,7 +409,7 @@ def measure_ranks(lines: Lines, dataset: Path) -> None:
 
 
 def measure_decoded(lines: Lines, work: Path, limit: int) -> None:
-    """One amount of memory, enough for half of the pixels, and other things in it; disks with and without a limit."""
+    """Measure each form in memory for half of the pixels; disks with and without a limit."""
     dataset = make_png_dataset(work, max(200, limit // 3))
     transform = [RandomResizedCrop(DECODED_CROP)]
     with Loader(dataset, batch_size=BATCH, threads=2, cache="pinned", memory=0, transform=transform) as loader:
@@ -431,7 +433,7 @@ def measure_decoded(lines: Lines, work: Path, limit: int) -> None:
 
 
 def decoded_found(epochs: list[dict[str, Any]], done: Completed) -> dict[str, object]:
-    """Of epochs with a memory that is full."""
+    """Summarize epochs with a full memory."""
     num_images = sum(epoch["num_images"] for epoch in epochs)
     kept = epochs[-1]["cached"]
     return {
@@ -447,7 +449,7 @@ def decoded_found(epochs: list[dict[str, Any]], done: Completed) -> dict[str, ob
 
 
 def make_png_dataset(work: Path, count: int) -> Path:
-    """Photographs as PNG, repeated: each copy is a record of its own."""
+    """Make a dataset of repeated PNG photographs, where each copy is a separate record."""
     source, path = work / "pngs", work / "pngs.pen"
     source.mkdir()
     files = files_of("cityscapes")

@@ -1,4 +1,4 @@
-"""One loader of ours in a process of its own, for bench/memory.py: loads epochs and prints what each of them took.
+"""Loader in a separate process for bench/memory.py: loads epochs and prints the cost of each.
 
 python -m bench.memory_epochs '{"path": …, "cache": …, "memory": …, "epochs": …}': a JSON object a line. With "alone",
 nothing is read for a batch before the one before it is out: what the disk read meanwhile was read for that batch.
@@ -22,7 +22,7 @@ from penstock.transforms import RandomResizedCrop
 
 
 def main() -> None:
-    """Load."""
+    """Load the epochs of a request."""
     wish = json.loads(sys.argv[1])
     epochs, quality, alone = wish.pop("epochs"), wish.pop("quality", False), wish.pop("alone", False)
     last: list[int] = []
@@ -62,7 +62,7 @@ def main() -> None:
 
 
 def cpu_seconds() -> float:
-    """Of the whole process."""
+    """Return the CPU seconds of the whole process."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     return used.ru_utime + used.ru_stime
 

@@ -34,7 +34,7 @@ def contenders(formats: np.typing.NDArray[np.integer]) -> dict[str, Callable[[],
     middle = num_samples // BATCH_SIZE // 2
 
     def resume() -> object:
-        """A new process: deal, and the one batch that is asked for."""
+        """Resume in a new process: deal the lanes, and compute the one requested batch."""
         return Schedule(Order(formats).epoch(7), Batches(num_samples, BATCH_SIZE)).ids_of(middle)
 
     runs: dict[str, Callable[[], object]] = {
@@ -48,7 +48,7 @@ def contenders(formats: np.typing.NDArray[np.integer]) -> dict[str, Callable[[],
 
 
 def warm_epochs(name: str, order: Order) -> Callable[[], object]:
-    """One epoch after the other, from the second on."""
+    """Return a job of one epoch after the other, from the second on."""
     sizes = np.random.default_rng(0).lognormal(11, 0.5, order.num_samples).astype(np.int64)
     cache = open_cache(name, RankSchedule(order, BATCH_SIZE), sizes, int(sizes.sum() * MEMORY))
     epochs = iter(range(10**6))

@@ -64,7 +64,7 @@ def main() -> None:
 
 
 def records(files: list[Path], folder: Path) -> Path:
-    """The middle of every image, stored as weir:fast."""
+    """Store the centre of every image as weir:fast."""
     images = folder / "images"
     images.mkdir()
     for number, path in enumerate(files):
@@ -77,7 +77,7 @@ def records(files: list[Path], folder: Path) -> Path:
 
 
 def opened(place: Path, workers: int) -> penstock.torch.Loader:
-    """A loader of the chain that torchvision's own recipe has."""
+    """Open a loader with the chain of torchvision's own recipe."""
     from torchvision import transforms
 
     chain = [
@@ -93,12 +93,12 @@ def opened(place: Path, workers: int) -> penstock.torch.Loader:
 
 
 def epoch(loader: penstock.torch.Loader) -> int:
-    """All batches, with nothing done to them."""
+    """Load all batches without using them."""
     return sum(len(batch["id"]) for batch in loader)
 
 
 def worker_seconds(loaders: dict[int, penstock.torch.Loader]) -> float:
-    """Processor time of all workers so far."""
+    """Return the CPU time of all workers so far."""
     ticks = 0
     for loader in loaders.values():
         for pid in loader.python_stage.pids if loader.python_stage is not None else ():
@@ -108,7 +108,7 @@ def worker_seconds(loaders: dict[int, penstock.torch.Loader]) -> float:
 
 
 def check(loaders: dict[int, penstock.torch.Loader]) -> None:
-    """Both give the same."""
+    """Check that both loaders give the same batches."""
     found: list[dict[int, Any]] = []
     for loader in loaders.values():
         loader.set_epoch(0)

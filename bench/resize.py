@@ -21,7 +21,7 @@ SIDE = 224
 TRAINING: tuple[Transform, ...] = (RandomResizedCrop(SIDE), RandomHorizontalFlip())
 FLOATS = (ToDtype("float32", scale=True), Normalize([0.485, 0.456, 0.406], [0.229, 0.224, 0.225]))
 GOALS = {"avx2": 3.0, "avx512": 5.0}
-"""How many times faster than Pillow's crop and resize each path must be."""
+"""Required speed of each path relative to Pillow's crop and resize."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def main() -> None:
 
 
 def load(limit: int) -> list[Crop]:
-    """A crop of every colour image, drawn as in training; pixels are cut out before the clock starts."""
+    """Draw a crop of every colour image as in training; pixels are cropped before timing."""
     program = split(TRAINING).program()
     crops = []
     for index, path in enumerate(files_of("imagenet", limit)):
@@ -63,7 +63,7 @@ def load(limit: int) -> list[Crop]:
 
 
 def resizes(crops: Sequence[Crop], *, rounds: int, record: bool) -> dict[str, Ratio]:
-    """Bytes to bytes: every path of ours, Pillow's resize, and OpenCV's two ways, of which INTER_AREA antialiases."""
+    """Compare our paths, Pillow's resize, and two filters of OpenCV, of which INTER_AREA antialiases."""
     program = split(TRAINING).program()
     out = np.empty((SIDE, SIDE, 3), np.uint8)
 
@@ -96,7 +96,7 @@ def resizes(crops: Sequence[Crop], *, rounds: int, record: bool) -> dict[str, Ra
 
 
 def outputs(crops: Sequence[Crop], *, rounds: int, record: bool) -> None:
-    """What the type and layout of the result cost, on the best path."""
+    """Measure the cost of the type and layout of the result, on the best path."""
 
     def ours(transforms: Sequence[Transform], dtype: str, layout: str) -> Contender:
         program = split([*TRAINING, *transforms]).program()
@@ -117,7 +117,7 @@ def outputs(crops: Sequence[Crop], *, rounds: int, record: bool) -> None:
 
 
 def each(crops: Sequence[Crop], run: Callable[[Crop], object]) -> Contender:
-    """Does it for all crops once."""
+    """Make a contender that processes all crops once."""
 
     def run_all() -> None:
         for crop in crops:
@@ -127,12 +127,12 @@ def each(crops: Sequence[Crop], run: Callable[[Crop], object]) -> Contender:
 
 
 def print_each(crops: Sequence[Crop], best: dict[str, float]) -> None:
-    """Microseconds per sample."""
+    """Print microseconds per sample."""
     print("  us a sample: " + ", ".join(f"{name} {seconds / len(crops) * 1e6:.0f}" for name, seconds in best.items()))
 
 
 def verify(crops: Sequence[Crop]) -> None:
-    """Every path gives Pillow's pixels, mirrored where the draw says so, a level away at most."""
+    """Check that every path gives Pillow's pixels within one level, mirrored if the draw says so."""
     program = split(TRAINING).program()
     out = np.empty((SIDE, SIDE, 3), np.uint8)
     for path in _native.simd_paths():

@@ -23,7 +23,7 @@ CROP = 224
 
 
 def main() -> None:
-    """A table per size and kind of crop."""
+    """Print one table per size and kind of crop."""
     parser = arguments(__doc__ or "")
     parser.set_defaults(limit=60)
     options = parser.parse_args()
@@ -74,12 +74,12 @@ def compare(
 
 
 def share(files: Sequence[bytes], than: Sequence[bytes]) -> float:
-    """How much larger files are than others."""
+    """Return how much larger files are than others."""
     return sum(map(len, files)) / sum(map(len, than)) - 1
 
 
 def without_offsets(data: bytes) -> bytes:
-    """The file with its markers, but without the segment that keeps where they are."""
+    """Return the file with its markers, but without the segment of their offsets."""
     if not row_offsets(data):
         return data
     begin = data.index(NAME) - 4
@@ -87,7 +87,7 @@ def without_offsets(data: bytes) -> bytes:
 
 
 def over(files: Sequence[bytes], crops: Sequence[Region]) -> Contender:
-    """Decodes a crop of every file."""
+    """Make a contender that decodes a crop of every file."""
 
     def run() -> None:
         for data, crop in zip(files, crops, strict=True):
@@ -97,20 +97,20 @@ def over(files: Sequence[bytes], crops: Sequence[Region]) -> Contender:
 
 
 def random_crop(rng: np.random.Generator, data: bytes) -> Region:
-    """A small square, as RandomCrop draws it."""
+    """Draw a small square like RandomCrop."""
     info = penstock.inspect(data)
     height, width = min(CROP, info.height), min(CROP, info.width)
     return int(rng.integers(info.height - height + 1)), int(rng.integers(info.width - width + 1)), height, width
 
 
 def mosaics(sources: Sequence[bytes], size: tuple[int, int], count: int) -> list[bytes]:
-    """Larger photographs, of smaller ones side by side: as many bytes a pixel as those have."""
+    """Make larger photographs from smaller ones side by side, with the same bytes per pixel."""
     rng = np.random.default_rng(1)
     return [penstock.encode(mosaic(sources, size, rng), "jpeg:q=90") for _ in range(count)]
 
 
 def mosaic(sources: Sequence[bytes], size: tuple[int, int], rng: np.random.Generator) -> Pixels:
-    """One of them."""
+    """Make one such photograph."""
     height, width = size
     canvas = np.zeros((height, width, 3), np.uint8)
     top = 0

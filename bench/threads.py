@@ -33,7 +33,7 @@ def main() -> None:
     """Measure every native codec that writes; exit 1 if one misses the goal."""
     parser = arguments(__doc__ or "")
     parser.set_defaults(limit=24, rounds=51)
-    parser.add_argument("--formats", default="", help="formats separated by commas; all native ones if empty")
+    parser.add_argument("--formats", default="", help="Formats, separated by commas; all native ones if empty.")
     options = parser.parse_args()
     pixels = [penstock.decode(path.read_bytes()) for path in files_of("imagenet", options.limit)]
     missed = []
@@ -46,12 +46,12 @@ def main() -> None:
 
 
 def goal_of(format: Format) -> float:
-    """How many times as fast two threads must be."""
+    """Return the required speed of two threads relative to one."""
     return WEIR_GOAL if format.codec == "weir" else GOAL
 
 
 def measure(format: Format, pixels: Sequence[Pixels], *, rounds: int, record: bool) -> dict[str, float]:
-    """How many times faster two threads decode and encode, in the median of the rounds."""
+    """Measure the median speed of two threads relative to one, for decoding and encoding."""
     held, encoded = encode_all(format, pixels)
     jobs: dict[str, Job] = {
         "decode": Job(penstock.decode, encoded),
@@ -117,12 +117,12 @@ class Job:
 
 
 def seconds_without_a_core() -> float:
-    """How long the calling thread has been ready to run while the kernel gave it no core."""
+    """Return the time that the calling thread was ready to run without getting a core."""
     return int(Path("/proc/thread-self/schedstat").read_text().split()[1]) / 1e9
 
 
 def formats_of(text: str) -> list[Format]:
-    """The formats asked for, or all that native codecs write."""
+    """Return the requested formats, or all that native codecs write."""
     if text:
         return [parse_format(part) for part in text.split(",")]
     codecs = [name for name in names() if isinstance(find(name), NativeCodec) and find(name).can_encode]
@@ -131,7 +131,7 @@ def formats_of(text: str) -> list[Format]:
 
 
 def encode_all(format: Format, pixels: Sequence[Pixels]) -> tuple[list[Pixels], list[bytes]]:
-    """The images that the format holds, and their files."""
+    """Return the images that the format holds, and their files."""
     held, encoded = [], []
     for image in pixels:
         try:
@@ -143,7 +143,7 @@ def encode_all(format: Format, pixels: Sequence[Pixels]) -> tuple[list[Pixels], 
 
 
 def verify(pixels: Sequence[Pixels], encoded: Sequence[bytes]) -> None:
-    """Two threads give the pixels that one gives, and shapes are those of the source."""
+    """Check that two threads give the pixels of one, with the shapes of the source."""
     with ThreadPoolExecutor(2) as pool:
         together = list(pool.map(penstock.decode, encoded))
     for image, data, decoded in zip(pixels, encoded, together, strict=True):

@@ -1,4 +1,4 @@
-"""How every benchmark here is run: alone (a file lock), verified first, warmed up, interleaved, repeated, recorded.
+"""Runner of all benchmarks: alone (a file lock), verified first, warmed up, interleaved, repeated, recorded.
 
     with Session("png_decode", "How fast do PNGs decode?", corpus="cityscapes", count=len(files)) as session:
         timings = session.compare({"penstock": run_penstock, "libspng": run_libspng}, verify=check, amount_bytes=total)

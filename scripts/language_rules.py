@@ -64,7 +64,7 @@ def summary_problems(summary: str, *, is_function: bool) -> Iterator[str]:
     []
     """
     text = summary.strip()
-    if text.endswith("?") and not is_function:
+    if "?" in text and not is_function:
         return  # a benchmark states its question
     if not text.endswith("."):
         yield "does not end with a period"

@@ -31,14 +31,16 @@ ROOT = Path(__file__).parents[2]
 def main() -> None:
     """Run the parts that were asked for; exit 1 if a target was missed."""
     parser = argparse.ArgumentParser(description="Do predictions hold, and does the plan choose well?")
-    parser.add_argument("--part", default=",".join(PARTS), help=f"of {', '.join(PARTS)}")
-    parser.add_argument("--setting", default="", help="names, or beginnings of names, separated by commas")
+    parser.add_argument("--part", default=",".join(PARTS), help=f"Parts, among {', '.join(PARTS)}.")
+    parser.add_argument("--setting", default="", help="Names, or beginnings of names, separated by commas.")
     parser.add_argument("--work", type=Path, default=Path(tempfile.gettempdir()) / "penstock-campaign")
-    parser.add_argument("--files", type=int, default=5000, help="distinct files of a dataset")
-    parser.add_argument("--seconds", type=float, default=10.0, help="of a window that is judged")
+    parser.add_argument("--files", type=int, default=5000, help="Number of distinct files of a dataset.")
+    parser.add_argument("--seconds", type=float, default=10.0, help="Seconds of a window that is judged.")
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--rivals", type=Path, default=ROOT.parent / "rivals", help="environments of rivals")
-    parser.add_argument("--record", action="store_true", help="append the results to bench/results/campaign.jsonl")
+    parser.add_argument(
+        "--rivals", type=Path, default=ROOT.parent / "rivals", help="Folder with the environments of rivals."
+    )
+    parser.add_argument("--record", action="store_true", help="Append the results to bench/results/campaign.jsonl.")
     options = parser.parse_args()
     parts = options.part.split(",")
     if unknown := set(parts) - set(PARTS):

@@ -82,7 +82,7 @@ class Data:
         return self.folder / "profile.json"
 
     def profile(self) -> Profile:
-        """Measured once, before anything that it predicts."""
+        """Profile that was measured once, before anything that it predicts."""
         path = self.profile_path
         if not path.exists():
             print("  profiling", flush=True)

@@ -39,7 +39,7 @@ class Rate:
         return Rate(statistics.median(rates), min(rates), max(rates), round(foreign, 2), tuple(rates))
 
     def over(self, other: Rate) -> float:
-        """How many times as fast as another that was measured in the same rounds: the median of the rounds' ratios.
+        """Return the median ratio to another rate that was measured in the same rounds.
 
         What slows the whole machine for a while slows both of a round, and leaves their ratio.
 
@@ -71,7 +71,7 @@ def measure_rounds(
     repeats: int,
     before: Callable[[str, int], object] | None = None,
 ) -> dict[str, Rate]:
-    """Every entry once, then every entry again. What the log has is not measured again.
+    """Measure every entry once, then every entry again. What the log has is not measured again.
 
     `before` is called with each entry's name and round before it is measured.
     """

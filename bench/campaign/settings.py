@@ -22,7 +22,7 @@ class Corpus:
 
     @property
     def formats(self) -> tuple[str, ...]:
-        """What is built, each once; mixes are views over these."""
+        """Formats that are built, each once; mixes are views over these."""
         return (self.source, "raw", "weir:fast", "weir:dense")
 
 
@@ -46,7 +46,7 @@ class Setting:
 
     @property
     def name(self) -> str:
-        """As `--setting` takes it: `cityscapes-60-0`.
+        """Name as `--setting` takes it: `cityscapes-60-0`.
 
         >>> Setting(CORPORA["imagenet"], 200, 0.3).name
         'imagenet-200-30'
@@ -60,7 +60,7 @@ class Setting:
 
     @property
     def limits(self) -> Limits:
-        """As a control group holds them."""
+        """Limits for a control group."""
         return Limits(disk_bytes_per_second=self.disk_bytes_per_second)
 
 

@@ -1,7 +1,7 @@
-"""A mix without a build: a dataset whose rows point into the shards of several finished builds.
+"""Mix without a build: a dataset whose rows point into the shards of several finished builds.
 
 Shards are hard links, rows are taken as they are from the index of the build that has the wanted format, and the
-manifest is written anew, so a loader checks every record as ever. It is no dataset to keep: `penstock verify` finds
+manifest is written again, so a loader checks every record as ever. It is not a dataset to keep: `penstock verify` finds
 that its shards were born in others, which is true.
 """
 
@@ -23,7 +23,7 @@ from penstock.records.manifest import FILE_NAME, INDEX_NAME, FileEntry, FormatCo
 
 
 def make_view(builds: Mapping[str, Path], chosen: Sequence[str], path: Path) -> Path:
-    """A dataset at `path` in which sample i is in the format `chosen[i]`. A finished one is left as it is.
+    """Make a dataset at `path` in which sample i is in the format `chosen[i]`. A finished one is kept.
 
     `builds` has, by format, datasets of one format each, made of the same source.
     """
@@ -53,7 +53,7 @@ def make_view(builds: Mapping[str, Path], chosen: Sequence[str], path: Path) -> 
 
 
 def _rows(parts: Mapping[str, Dataset], chosen: npt.NDArray[np.int64]) -> pa.Table:
-    """Row i of the part that sample i was given to."""
+    """Return row i of the part that sample i was given to."""
     tables = []
     for part in parts.values():
         table = part.columns

@@ -1,4 +1,4 @@
-"""What the control group of this process read from the disk and holds in memory. Only the standard library is used.
+"""Disk reads and memory of this process's control group. Uses only the standard library.
 
 python -m bench.contenders.counting EPOCHS -- COMMAND…: lets a contender (`serving.py`) load epochs, in the group that
 this process is in, and prints what each of them read.

@@ -1,4 +1,4 @@
-"""How a contender runs: a process of its own, in its own environment, that loads an epoch whenever it is told to.
+"""Protocol of a contender: a process in its own environment that loads an epoch on request.
 
 A line on its standard input asks for an epoch; a JSON object a line comes back. The first says that it is warm.
 Only the standard library is used here: rivals have environments without Penstock.
@@ -26,7 +26,7 @@ def arguments(*names: str) -> argparse.Namespace:
     for name in names:
         parser.add_argument(name)
     parser.add_argument("--variant", default="")
-    parser.add_argument("--source", type=Path, required=True, help="the folder or file to load from")
+    parser.add_argument("--source", type=Path, required=True, help="Folder or file to load from.")
     parser.add_argument("--job", choices=["train224", "full"], default="train224")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--batch-size", type=int, default=256)
