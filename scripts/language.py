@@ -31,6 +31,7 @@ PAGES = (
     "docs/results/*.md",
     "bench/*.md",
     "fuzz/*.md",
+    "spec/*.md",
 )
 TERM_PAGES = ("README.md", "docs/*.md", "docs/guide/*.md", "docs/extending/*.md")
 # Records of the past, which are not rewritten.
