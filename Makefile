@@ -8,6 +8,7 @@ PYTEST_ARGS ?=
 SECONDS ?= 60
 CODECS ?=
 SANITIZER ?= address
+RECORD ?=
 MISSING ?=
 BENCH_ARGS ?=
 
@@ -19,7 +20,7 @@ BENCHMARKS = $(basename $(notdir $(shell grep -l __main__ bench/*.py)))
 NATIVE = $(shell find native fuzz -name '*.h' -o -name '*.cpp' 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-touched test-all coverage lint format docs stubs fuzz bench wheel clean
+.PHONY: help setup build demo test test-touched test-all coverage lint format docs stubs fuzz fuzz-status bench wheel clean
 
 help:            ## this list
 	@sed -n 's/^\([a-z-]*\): *\(## .*\)/\1 \2/p' Makefile | awk -F ' ## ' '{ printf "make %-14s%s\n", $$1, $$2 }'
@@ -76,9 +77,13 @@ stubs:           ## write src/penstock/_native.pyi from the extension
 	$(SETUP) package
 	@$(RUN) -m nanobind.stubgen -q -m penstock._native -o src/penstock/_native.pyi
 
-fuzz:            ## each target for SECONDS=60, JOBS at a time (CODECS="png tar" for some, SANITIZER=memory)
+fuzz:            ## each target for SECONDS=60, JOBS at a time (CODECS="png tar" for some, SANITIZER=memory, RECORD=1)
 	$(SETUP) test fuzz package
-	@$(RUN) -m fuzz.run --seconds $(SECONDS) --jobs $(JOBS) --sanitizer $(SANITIZER) $(CODECS)
+	@$(RUN) -m fuzz.run --seconds $(SECONDS) --jobs $(JOBS) --sanitizer $(SANITIZER) $(if $(RECORD),--record) $(CODECS)
+
+fuzz-status:     ## targets with at least SECONDS=600 of recorded fuzzing on the current sources
+	$(SETUP) package
+	@$(RUN) -m fuzz.run --status --seconds $(if $(filter file,$(origin SECONDS)),600,$(SECONDS))
 
 bench:           ## every benchmark of bench/, or one: NAME=png_decode
 	$(SETUP) torch test vision bench package

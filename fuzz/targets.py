@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -64,6 +65,13 @@ def targets(sanitizer: str = "address") -> list[str]:
     """List the names of all targets that are built."""
     native = [binary.name.removeprefix("fuzz_") for binary in (build_folder(sanitizer) / "fuzz").glob("fuzz_*")]
     return sorted([*native, *(PYTHON if sanitizer == "address" else ())])
+
+
+def all_targets(sanitizer: str = "address") -> list[str]:
+    """List the names of all targets, built or not: a codec each, and the parts."""
+    table = (ROOT / "native" / "codecs" / "table.cpp").read_text(encoding="utf-8")
+    codecs = re.findall(r"&([a-z0-9_]+)_codec\(\)", table)
+    return sorted([*codecs, *NATIVE_PARTS, *(PYTHON if sanitizer == "address" else ())])
 
 
 def command_of(target: str, sanitizer: str = "address") -> list[str]:
