@@ -76,7 +76,10 @@ struct Avx2 {
 
     static PENSTOCK_INLINE Pairs pair_low(Words a, Words b) { return _mm256_unpacklo_epi16(a, b); }
     static PENSTOCK_INLINE Pairs pair_high(Words a, Words b) { return _mm256_unpackhi_epi16(a, b); }
-    static PENSTOCK_INLINE Words narrow(Longs low, Longs high) { return _mm256_packs_epi32(low, high); }
+    template <int kCount>
+    static PENSTOCK_INLINE Words narrow(Longs low, Longs high) {
+        return _mm256_packs_epi32(_mm256_srai_epi32(low, kCount), _mm256_srai_epi32(high, kCount));
+    }
     static PENSTOCK_INLINE Longs multiply(Pairs pairs, int first, int second) {
         return _mm256_madd_epi16(pairs, factors(first, second));
     }
@@ -90,10 +93,6 @@ struct Avx2 {
     }
     static PENSTOCK_INLINE Longs add_longs(Longs a, Longs b) { return _mm256_add_epi32(a, b); }
     static PENSTOCK_INLINE Longs subtract_longs(Longs a, Longs b) { return _mm256_sub_epi32(a, b); }
-    template <int kCount>
-    static PENSTOCK_INLINE Longs shift_right(Longs a) {
-        return _mm256_srai_epi32(a, kCount);
-    }
     static PENSTOCK_INLINE Words high_words(Longs low, Longs high) {
         return _mm256_packs_epi32(_mm256_srai_epi32(low, 16), _mm256_srai_epi32(high, 16));
     }

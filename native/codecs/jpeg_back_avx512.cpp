@@ -11,7 +11,9 @@ namespace penstock::jpeg {
 namespace {
 
 struct Shuffles {
-    alignas(64) std::uint8_t blocks[64];        // eight bytes of eight columns -> eight bytes of eight blocks
+    // Eight bytes of eight columns -> eight bytes of eight blocks. The columns are in the even or the odd quarters of
+    // two registers.
+    alignas(64) std::uint8_t blocks[2][64];
     alignas(64) std::uint8_t first_two[3][64];  // red and green of a third of the pixels, in place
     alignas(64) std::uint8_t third[3][64];      // blue
     std::uint64_t third_mask[3];
@@ -20,7 +22,12 @@ struct Shuffles {
 
 constexpr Shuffles kShuffles = [] {
     Shuffles shuffles{};
-    for (std::size_t i = 0; i < 64; ++i) shuffles.blocks[i] = static_cast<std::uint8_t>(i % 8 * 8 + i / 8);
+    for (std::size_t i = 0; i < 64; ++i) {
+        const std::size_t byte = i % 8 * 8 + i / 8;
+        const std::size_t quarter = byte / 16 * 2;  // of two registers, four quarters each
+        shuffles.blocks[0][i] = static_cast<std::uint8_t>(16 * quarter + byte % 16);
+        shuffles.blocks[1][i] = static_cast<std::uint8_t>(16 * (quarter + 1) + byte % 16);
+    }
     for (std::size_t part = 0; part < 3; ++part) {
         for (std::size_t i = 0; i < 64; ++i) {
             const std::size_t pixel = (64 * part + i) / 3;
@@ -82,7 +89,12 @@ struct Avx512 {
 
     static PENSTOCK_INLINE Pairs pair_low(Words a, Words b) { return _mm512_unpacklo_epi16(a, b); }
     static PENSTOCK_INLINE Pairs pair_high(Words a, Words b) { return _mm512_unpackhi_epi16(a, b); }
-    static PENSTOCK_INLINE Words narrow(Longs low, Longs high) { return _mm512_packs_epi32(low, high); }
+    template <int kCount>
+    static PENSTOCK_INLINE Words narrow(Longs low, Longs high) {
+        // Of more than 16 bits nothing saturates: the upper words are all there is, and one shift does for both.
+        if constexpr (kCount > 16) return _mm512_srai_epi16(high_words(low, high), kCount - 16);
+        return _mm512_packs_epi32(_mm512_srai_epi32(low, kCount), _mm512_srai_epi32(high, kCount));
+    }
     static PENSTOCK_INLINE Longs multiply(Pairs pairs, int first, int second) {
         return _mm512_madd_epi16(pairs, factors(first, second));
     }
@@ -96,10 +108,6 @@ struct Avx512 {
     }
     static PENSTOCK_INLINE Longs add_longs(Longs a, Longs b) { return _mm512_add_epi32(a, b); }
     static PENSTOCK_INLINE Longs subtract_longs(Longs a, Longs b) { return _mm512_sub_epi32(a, b); }
-    template <int kCount>
-    static PENSTOCK_INLINE Longs shift_right(Longs a) {
-        return _mm512_srai_epi32(a, kCount);
-    }
     static PENSTOCK_INLINE Words high_words(Longs low, Longs high) {
         return _mm512_permutex2var_epi16(low, _mm512_load_si512(kShuffles.high_words), high);
     }
@@ -148,11 +156,17 @@ struct Avx512 {
                 twos[x] = i == 0 ? _mm512_unpacklo_epi64(columns[2 * x], columns[2 * x + 1])
                                  : _mm512_unpackhi_epi64(columns[2 * x], columns[2 * x + 1]);
             }
-            transpose_quarters(twos);
-            for (std::size_t run = 0; run < 4; ++run) {
-                if (runs[run] == nullptr) continue;
-                _mm512_storeu_si512(runs[run] + (row + i) * stride,
-                                    _mm512_permutexvar_epi8(_mm512_load_si512(kShuffles.blocks), twos[run]));
+            for (std::size_t half = 0; half < 2; ++half) {
+                const __m512i left = half == 0 ? _mm512_shuffle_i64x2(twos[0], twos[1], 0x44)
+                                               : _mm512_shuffle_i64x2(twos[0], twos[1], 0xEE);
+                const __m512i right = half == 0 ? _mm512_shuffle_i64x2(twos[2], twos[3], 0x44)
+                                                : _mm512_shuffle_i64x2(twos[2], twos[3], 0xEE);
+                for (std::size_t j = 0; j < 2; ++j) {
+                    std::uint8_t* const target = runs[2 * half + j];
+                    if (target == nullptr) continue;
+                    const __m512i blocks = _mm512_load_si512(kShuffles.blocks[j]);
+                    _mm512_storeu_si512(target + (row + i) * stride, _mm512_permutex2var_epi8(left, blocks, right));
+                }
             }
         }
     }

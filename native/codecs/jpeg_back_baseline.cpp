@@ -62,7 +62,10 @@ struct Sse2 {
 
     static PENSTOCK_INLINE Pairs pair_low(Words a, Words b) { return _mm_unpacklo_epi16(a, b); }
     static PENSTOCK_INLINE Pairs pair_high(Words a, Words b) { return _mm_unpackhi_epi16(a, b); }
-    static PENSTOCK_INLINE Words narrow(Longs low, Longs high) { return _mm_packs_epi32(low, high); }
+    template <int kCount>
+    static PENSTOCK_INLINE Words narrow(Longs low, Longs high) {
+        return _mm_packs_epi32(_mm_srai_epi32(low, kCount), _mm_srai_epi32(high, kCount));
+    }
     static PENSTOCK_INLINE Longs multiply(Pairs pairs, int first, int second) {
         return _mm_madd_epi16(pairs, factors(first, second));
     }
@@ -76,10 +79,6 @@ struct Sse2 {
     }
     static PENSTOCK_INLINE Longs add_longs(Longs a, Longs b) { return _mm_add_epi32(a, b); }
     static PENSTOCK_INLINE Longs subtract_longs(Longs a, Longs b) { return _mm_sub_epi32(a, b); }
-    template <int kCount>
-    static PENSTOCK_INLINE Longs shift_right(Longs a) {
-        return _mm_srai_epi32(a, kCount);
-    }
     static PENSTOCK_INLINE Words high_words(Longs low, Longs high) {
         return _mm_packs_epi32(_mm_srai_epi32(low, 16), _mm_srai_epi32(high, 16));
     }

@@ -51,7 +51,12 @@ struct Neon {
 
     static PENSTOCK_INLINE Pairs pair_low(Words a, Words b) { return {vget_low_s16(a), vget_low_s16(b)}; }
     static PENSTOCK_INLINE Pairs pair_high(Words a, Words b) { return {vget_high_s16(a), vget_high_s16(b)}; }
-    static PENSTOCK_INLINE Words narrow(Longs low, Longs high) { return vqmovn_high_s32(vqmovn_s32(low), high); }
+    template <int kCount>
+    static PENSTOCK_INLINE Words narrow(Longs low, Longs high) {
+        // Of more than 16 bits nothing saturates: the upper words are all there is.
+        if constexpr (kCount > 16) return vshrq_n_s16(high_words(low, high), kCount - 16);
+        return vqshrn_high_n_s32(vqshrn_n_s32(low, kCount > 16 ? 16 : kCount), high, kCount > 16 ? 16 : kCount);
+    }
     static PENSTOCK_INLINE Longs multiply(Pairs pairs, int first, int second) {
         return vmlal_n_s16(vmull_n_s16(pairs.first, static_cast<std::int16_t>(first)), pairs.second,
                            static_cast<std::int16_t>(second));
@@ -68,10 +73,6 @@ struct Neon {
     }
     static PENSTOCK_INLINE Longs add_longs(Longs a, Longs b) { return vaddq_s32(a, b); }
     static PENSTOCK_INLINE Longs subtract_longs(Longs a, Longs b) { return vsubq_s32(a, b); }
-    template <int kCount>
-    static PENSTOCK_INLINE Longs shift_right(Longs a) {
-        return vshrq_n_s32(a, kCount);
-    }
     static PENSTOCK_INLINE Words high_words(Longs low, Longs high) {
         return vshrn_high_n_s32(vshrn_n_s32(low, 16), high, 16);
     }

@@ -4,11 +4,10 @@
 //   V::Words, V::kLanes           a vector of 16-bit lanes, one block (or sample) each: 8, 16 or 32
 //   V::Longs                      as many bits of 32-bit sums
 //   V::Pairs                      two vectors of words, half of the lanes: what a product of pairs takes
-//   V::pair_low/high(a, b)        the pairs of either half of the lanes; `V::narrow(low, high)` puts halves together
-//                                 again, saturating to words
+//   V::pair_low/high(a, b)        the pairs of either half of the lanes; `V::narrow<n>(low, high)` shifts halves right
+//                                 (arithmetic) and puts them together again, saturating to words
 //   V::multiply(p, f, g)          f * first + g * second, 32 bits; V::multiply_add(sum, p, f, g)
 //   V::both(sum, p, f, g, plus, minus)  sum + product and sum - product
-//   V::shift_right<n>(longs)      arithmetic
 //   V::store_rows(upper, lower, runs, stride, row)   samples of 8 columns, rows `row` and `row + 1`
 //   V::store_bytes(words, bytes)  kLanes samples, as they are
 //   V::transpose_quads(rows)      kLanes / 4 registers of as many 64-bit parts, transposed
@@ -66,8 +65,8 @@ PENSTOCK_INLINE void half_transform_8(const typename V::Words (&in)[8], Pair&& p
                           V::multiply_add(from_z4, p35, -k2_562, k2_053 - k2_562),
                           V::multiply_add(from_z3, p17, -k0_899, k0_298 - k0_899)};
     for (int i = 0; i < 4; ++i) {
-        out[i] = V::template shift_right<kShift>(V::add_longs(even[i], odd[i]));
-        out[7 - i] = V::template shift_right<kShift>(V::subtract_longs(even[i], odd[i]));
+        out[i] = V::add_longs(even[i], odd[i]);
+        out[7 - i] = V::subtract_longs(even[i], odd[i]);
     }
 }
 
@@ -83,10 +82,10 @@ PENSTOCK_INLINE void half_transform_4(const typename V::Words (&in)[8], Pair&& p
     const auto p57 = pair(in[5], in[7]);
     const Longs inner = V::multiply_add(V::multiply(p13, k1_061, -k2_172), p57, k1_451, -k0_211);
     const Longs outer = V::multiply_add(V::multiply(p13, k2_562, k0_899), p57, -k0_601, -k0_509);
-    out[0] = V::template shift_right<kShift + 1>(V::add_longs(outer_even, outer));
-    out[1] = V::template shift_right<kShift + 1>(V::add_longs(inner_even, inner));
-    out[2] = V::template shift_right<kShift + 1>(V::subtract_longs(inner_even, inner));
-    out[3] = V::template shift_right<kShift + 1>(V::subtract_longs(outer_even, outer));
+    out[0] = V::add_longs(outer_even, outer);
+    out[1] = V::add_longs(inner_even, inner);
+    out[2] = V::subtract_longs(inner_even, inner);
+    out[3] = V::subtract_longs(outer_even, outer);
 }
 
 template <typename V, int kShift, typename Pair>
@@ -96,8 +95,8 @@ PENSTOCK_INLINE void half_transform_2(const typename V::Words (&in)[8], Pair&& p
     const Longs dc = V::multiply_add(V::fill_longs(2 << kShift), pair(in[0], in[0]), 2 * kDc, 2 * kDc);
     const Longs odd =
         V::multiply_add(V::multiply(pair(in[1], in[3]), k3_624, -k1_272), pair(in[5], in[7]), k0_850, -k0_720);
-    out[0] = V::template shift_right<kShift + 2>(V::add_longs(dc, odd));
-    out[1] = V::template shift_right<kShift + 2>(V::subtract_longs(dc, odd));
+    out[0] = V::add_longs(dc, odd);
+    out[1] = V::subtract_longs(dc, odd);
 }
 
 /// One pass over all lanes: 8 inputs, of which those from `kInputs` on are zero, to `kSize` outputs.
@@ -118,7 +117,8 @@ PENSTOCK_INLINE void transform(const typename V::Words (&in)[8], typename V::Wor
         half_transform_2<V, kShift>(in, pair_low, low);
         half_transform_2<V, kShift>(in, pair_high, high);
     }
-    for (int i = 0; i < kSize; ++i) out[i] = V::narrow(low[i], high[i]);
+    constexpr int kSmaller = kSize == 8 ? 0 : kSize == 4 ? 1 : 2;
+    for (int i = 0; i < kSize; ++i) out[i] = V::template narrow<kShift + kSmaller>(low[i], high[i]);
 }
 
 template <typename V>
