@@ -5,7 +5,7 @@
 // sluice_tables.h          probabilities, and which of them this process knows
 // sluice.h                 the layout as types, and the seam to the tile code
 // sluice_file.cpp          header, offsets, quantisation: all lengths checked
-// sluice_decode_plain.cpp  one tile, the one to read
+// sluice_decode_plain.cpp  one tile, the one to read; sluice_decode_simd.h is its twin for vectors
 // sluice_symbols.cpp       symbols of a tile; sluice_encode.cpp and sluice_train.cpp use them
 // sluice_pixels.h          regions and scales
 // sluice_transcode.h       from JPEG and back

@@ -83,14 +83,14 @@ class PlainDecoder {
                 const std::uint32_t x = states[j];
                 const std::uint32_t entry =
                     entries[std::uint32_t{contexts_[i + j]} << kSlotBits | (x & (kNumSlots - 1))];
-                const std::uint32_t next = (entry >> 20) * (x >> kSlotBits) + (entry >> 8 & 0xFFF);
+                const std::uint32_t next = (entry >> 16) * (x >> kSlotBits) + (entry & (kNumSlots - 1));
                 std::uint16_t word = 0;
                 std::memcpy(&word, words, sizeof word);
                 // Without a branch, which would be mispredicted at every other symbol.
                 const std::uint32_t low = next < kLowestState ? 1 : 0;
                 states[j] = next << 16 * low | (word & (0U - low));
                 words += 2 * low;
-                symbols_[i + j] = static_cast<std::uint8_t>(entry);
+                symbols_[i + j] = static_cast<std::uint8_t>(entry >> kSlotBits & (kNumSymbols - 1));
             }
             if (words > job_.parts.words_end) return TileFault::words;
             i += count;

@@ -84,7 +84,7 @@ void TableSet::read_tables(std::size_t& at, unsigned count, unsigned num_symbols
                 at += 2;
             }
             for (std::uint32_t i = 0; i < frequency; ++i) {
-                decode_.entries.push_back(symbol | i << 8 | std::uint32_t{frequency} << 20);
+                decode_.entries.push_back(i | symbol << kSlotBits | std::uint32_t{frequency} << 16);
             }
             const std::uint64_t reciprocal =
                 frequency == 0 ? 0 : ((std::uint64_t{1} << 42) + frequency - 1) / frequency;

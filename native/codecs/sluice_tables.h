@@ -15,7 +15,7 @@ namespace penstock::sluice {
 inline constexpr unsigned kMaxTables = 64;
 inline constexpr unsigned kNumClasses = 2;  // the first component, the others
 
-/// Tables for decoders. An entry of a slot: symbol, from bit 8 the slot's place in the symbol's range, from bit 20
+/// Tables for decoders. An entry of a slot: the slot's place in the symbol's range, from bit 10 the symbol, from bit 16
 /// the frequency.
 struct DecodeTables {
     alignas(64) std::uint8_t positions[kNumClasses][kPositions][64];  ///< table by [8 * remaining + magnitude class]
