@@ -14,44 +14,23 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image, ImageEnhance
 
-from penstock import _native
 from penstock.transforms import (
     CenterCrop,
     ColorJitter,
+    RandomAffine,
     RandomCrop,
     RandomHorizontalFlip,
+    RandomPerspective,
     RandomResizedCrop,
+    RandomRotation,
     Remap,
     Resize,
     ScaleJitter,
     Transform,
 )
 from penstock.types import Pixels
-from tests import pillow_resize
-
-STREAM = 0x7472616E
-
-
-class Random:
-    """The words of one operation of one sample."""
-
-    def __init__(self, seed: int, epoch: int, sample: int, place: int) -> None:
-        low, high, *_ = _native.random_block(seed, epoch, STREAM, 0)
-        self._key = (low | high << 32, sample, place)
-        self._words: list[int] = []
-        self._blocks = 0
-
-    def word(self) -> int:
-        if not self._words:
-            self._words = list(_native.random_block(*self._key, self._blocks))
-            self._blocks += 1
-        return self._words.pop(0)
-
-    def uniform(self, low: float, high: float) -> float:
-        return low + (high - low) * ((self.word() >> 8) / 2**24)
-
-    def below(self, bound: int) -> int:
-        return self.word() * bound >> 32
+from tests import pillow_resize, plain_warps
+from tests.plain_random import Random
 
 
 @dataclass(frozen=True)
@@ -88,6 +67,14 @@ def play(transform: Transform, sample: Sample, random: Random) -> Sample:
             return resized(sample, jittered_size(transform, sample.size, random), transform.interpolation.filter)
         case RandomHorizontalFlip():
             return flipped(sample) if random.uniform(0, 1) < transform.p else sample
+        case RandomRotation():
+            return rotated(sample, transform, random)
+        case RandomAffine():
+            numbers = plain_warps.affine_map(transform, sample.size, random)
+            return warped(sample, numbers, transform.interpolation.filter, transform.fill)
+        case RandomPerspective():
+            found = plain_warps.perspective_map(transform, sample.size, random)
+            return sample if found is None else warped(sample, found, transform.interpolation.filter, transform.fill)
         case ColorJitter():
             return replace(sample, image=recolored(sample.image, transform, random))
         case Remap():
@@ -204,6 +191,33 @@ def flipped(sample: Sample) -> Sample:
     boxes = sample.boxes.copy()
     boxes[:, [0, 2]] = sample.size[1] - sample.boxes[:, [2, 0]]
     return Sample(sample.image[:, ::-1], sample.mask[:, ::-1], boxes)
+
+
+def fills(fill: Any) -> tuple[Any, Any]:  # noqa: ANN401
+    """Colours of image and mask."""
+    if isinstance(fill, dict):
+        return fill["image"], fill["mask"]
+    return fill, 0 if isinstance(fill, tuple) else fill
+
+
+def warped(sample: Sample, numbers: list[float], interpolation: str, fill: Any) -> Sample:  # noqa: ANN401
+    image_fill, mask_fill = fills(fill)
+    return Sample(
+        plain_warps.warp_pixels(sample.image, sample.size, numbers, interpolation, image_fill),
+        plain_warps.warp_pixels(sample.mask, sample.size, numbers, "nearest", mask_fill),
+        plain_warps.warp_boxes(sample.boxes, numbers, sample.size),
+    )
+
+
+def rotated(sample: Sample, transform: RandomRotation, random: Random) -> Sample:
+    assert isinstance(transform.degrees, tuple)
+    degrees = random.uniform(*transform.degrees)
+    image_fill, mask_fill = fills(transform.fill)
+    image = plain_warps.rotated_pixels(sample.image, transform, degrees, transform.interpolation.filter, image_fill)
+    mask = plain_warps.rotated_pixels(sample.mask, transform, degrees, "nearest", mask_fill)
+    size = image.shape[0], image.shape[1]
+    numbers = plain_warps.rotation_map(transform, sample.size, degrees, size)
+    return Sample(image, mask, plain_warps.warp_boxes(sample.boxes, numbers, size))
 
 
 def recolored(image: Pixels, transform: ColorJitter, random: Random) -> Pixels:

@@ -120,7 +120,13 @@ nb::tuple tuple_of(const Rect& rect) { return nb::make_tuple(rect.y, rect.x, rec
 
 nb::dict describe(const Step& step) {
     nb::dict facts;
-    if (step.recolors) {
+    if (step.kind == StepKind::warp) {
+        facts["warp"] = nb::cast(step.warp.map);
+        facts["size"] = sides_of(step.warp.size);
+        facts["interpolation"] = name_of(kFilters, step.warp.filter);
+        return facts;
+    }
+    if (step.kind == StepKind::color) {
         nb::list changes;
         for (std::size_t i = 0; i < step.color.count; ++i) {
             changes.append(nb::make_tuple(name_of(kColorChanges, step.color.order[i]), step.color.factors[i]));
@@ -192,6 +198,48 @@ void register_geometry(nb::module_& module) {
             "__init__",
             [](RandomHorizontalFlipOperation* self, double p) { new (self) RandomHorizontalFlipOperation{p}; },
             nb::arg("p"));
+}
+
+using Pair = std::array<double, 2>;
+
+void register_warps(nb::module_& module) {
+    nb::class_<RandomRotationOperation>(module, "RandomRotationOperation")
+        .def(
+            "__init__",
+            [](RandomRotationOperation* self, Pair degrees, const std::string& interpolation, bool expand,
+               std::optional<Pair> center, Fill fill, Fill mask_fill) {
+                new (self) RandomRotationOperation{degrees[0], degrees[1],      filter_named(interpolation), expand,
+                                                   center,     std::move(fill), std::move(mask_fill)};
+            },
+            nb::arg("degrees"), nb::arg("interpolation"), nb::arg("expand"), nb::arg("center").none(), nb::arg("fill"),
+            nb::arg("mask_fill"));
+    nb::class_<RandomAffineOperation>(module, "RandomAffineOperation")
+        .def(
+            "__init__",
+            [](RandomAffineOperation* self, Pair degrees, std::optional<Pair> translate, std::optional<Pair> scale,
+               std::optional<Pair> shear_x, std::optional<Pair> shear_y, const std::string& interpolation,
+               std::optional<Pair> center, std::pair<Fill, Fill> fills) {
+                new (self) RandomAffineOperation{degrees,
+                                                 translate,
+                                                 scale,
+                                                 shear_x,
+                                                 shear_y,
+                                                 filter_named(interpolation),
+                                                 center,
+                                                 std::move(fills.first),
+                                                 std::move(fills.second)};
+            },
+            nb::arg("degrees"), nb::arg("translate").none(), nb::arg("scale").none(), nb::arg("shear_x").none(),
+            nb::arg("shear_y").none(), nb::arg("interpolation"), nb::arg("center").none(), nb::arg("fills"));
+    nb::class_<RandomPerspectiveOperation>(module, "RandomPerspectiveOperation")
+        .def(
+            "__init__",
+            [](RandomPerspectiveOperation* self, double distortion, double p, const std::string& interpolation,
+               Fill fill, Fill mask_fill) {
+                new (self) RandomPerspectiveOperation{distortion, p, filter_named(interpolation), std::move(fill),
+                                                      std::move(mask_fill)};
+            },
+            nb::arg("distortion_scale"), nb::arg("p"), nb::arg("interpolation"), nb::arg("fill"), nb::arg("mask_fill"));
 }
 
 void register_values(nb::module_& module) {
@@ -344,6 +392,7 @@ void register_program(nb::module_& module) {
 
 void register_transforms(nb::module_& module) {
     register_geometry(module);
+    register_warps(module);
     register_values(module);
     register_program(module);
 }

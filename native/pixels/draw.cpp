@@ -127,6 +127,64 @@ void play(const RandomHorizontalFlipOperation& operation, Random& random, Draw& 
     if (static_cast<double>(random.uniform()) < operation.p) draw.flip();
 }
 
+std::optional<Point> point_of(const std::optional<std::array<double, 2>>& pair) {
+    return pair ? std::optional(Point{(*pair)[0], (*pair)[1]}) : std::nullopt;
+}
+
+void play(const RandomRotationOperation& operation, Random& random, Draw& draw, std::uint8_t place) {
+    const double degrees = uniform(random, operation.min_degrees, operation.max_degrees);
+    const auto turned =
+        rotation(draw.output, degrees, point_of(operation.center), operation.expand, operation.filter, place);
+    if (turned) draw.warp(*turned);
+}
+
+void play(const RandomAffineOperation& operation, Random& random, Draw& draw, std::uint8_t place) {
+    const double width = draw.output.width;
+    const double height = draw.output.height;
+    const auto drawn = [&](const std::optional<RandomAffineOperation::Range>& range, double otherwise) {
+        return range ? uniform(random, (*range)[0], (*range)[1]) : otherwise;
+    };
+    const double degrees = uniform(random, operation.degrees[0], operation.degrees[1]);
+    Point shift;
+    if (operation.translate) {
+        const double farthest_x = (*operation.translate)[0] * width;
+        const double farthest_y = (*operation.translate)[1] * height;
+        shift.x = round_to_even(uniform(random, -farthest_x, farthest_x));
+        shift.y = round_to_even(uniform(random, -farthest_y, farthest_y));
+    }
+    const double scale = drawn(operation.scale, 1.0);
+    const double shear_x = drawn(operation.shear_x, 0.0);
+    const double shear_y = drawn(operation.shear_y, 0.0);
+    const Point center = point_of(operation.center).value_or(Point{width * 0.5, height * 0.5});
+    draw.warp({affine_map(center, degrees, shift, scale, {shear_x, shear_y}), draw.output, operation.filter, place});
+}
+
+void play(const RandomPerspectiveOperation& operation, Random& random, Draw& draw, std::uint8_t place) {
+    if (static_cast<double>(random.uniform()) >= operation.p) return;
+    const std::uint32_t height = draw.output.height;
+    const std::uint32_t width = draw.output.width;
+    const auto most = [&](std::uint32_t side) {
+        return static_cast<std::uint32_t>(operation.distortion * (side / 2)) + 1;
+    };
+    const auto near = [&](std::uint32_t side) { return static_cast<double>(random.below(most(side))); };
+    const auto far = [&](std::uint32_t side) {
+        return static_cast<double>(side) - most(side) + random.below(most(side));
+    };
+    std::array<Point, 4> to;
+    to[0].x = near(width);
+    to[0].y = near(height);
+    to[1].x = far(width);
+    to[1].y = near(height);
+    to[2].x = far(width);
+    to[2].y = far(height);
+    to[3].x = near(width);
+    to[3].y = far(height);
+    const double right = width - 1.0;
+    const double bottom = height - 1.0;
+    const std::array<Point, 4> from{Point{0, 0}, Point{right, 0}, Point{right, bottom}, Point{0, bottom}};
+    draw.warp({perspective_map(from, to), draw.output, operation.filter, place});
+}
+
 void play(const ColorJitterOperation& operation, Random& random, Draw& draw, std::uint8_t) {
     std::array<ColorChange, 4> order{ColorChange::brightness, ColorChange::contrast, ColorChange::saturation,
                                      ColorChange::hue};
@@ -172,14 +230,14 @@ Step& Draw::append() {
 
 Stage& Draw::new_stage() {
     Step& step = append();
-    step.recolors = false;
+    step.kind = StepKind::stage;
     step.stage = Stage::whole(output);
     return step.stage;
 }
 
 Stage& Draw::geometry() {
     Step& last = steps[num_steps - 1u];
-    return last.recolors ? new_stage() : last.stage;
+    return last.kind == StepKind::stage ? last.stage : new_stage();
 }
 
 void Draw::crop(Rect wanted, PaddingMode mode, std::uint8_t fill) {
@@ -197,14 +255,23 @@ void Draw::resize(ImageSize wanted, Filter filter) {
 void Draw::flip() {
     // Colours do not depend on which way an image faces.
     for (std::uint8_t i = num_steps; i-- > 0;) {
-        if (!steps[i].recolors) return steps[i].stage.flip();
+        if (steps[i].kind == StepKind::stage) return steps[i].stage.flip();
+        if (steps[i].moves()) return new_stage().flip();
     }
 }
 
 void Draw::recolor(const ColorDraw& color) {
     Step& step = append();
-    step.recolors = true;
+    step.kind = StepKind::color;
     step.color = color;
+}
+
+void Draw::warp(const Warp& warp) {
+    check_size(warp.size, source);
+    Step& step = append();
+    step.kind = StepKind::warp;
+    step.warp = warp;
+    output = warp.size;
 }
 
 ImageSize resized_size(const ResizeOperation& operation, ImageSize size) {

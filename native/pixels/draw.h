@@ -8,6 +8,7 @@
 #include "base/random.h"
 #include "pixels/geometry.h"
 #include "pixels/operations.h"
+#include "pixels/warp_map.h"
 
 namespace penstock {
 
@@ -30,11 +31,19 @@ struct ColorDraw {
     std::uint8_t count = 0;
 };
 
-/// A pass over the geometry, or a change of colours.
+enum class StepKind : std::uint8_t { stage, warp, color };
+
+/// One pass: crops, resizes and flips in a stage, a warp, or a change of colours.
 struct Step {
+    StepKind kind = StepKind::stage;
     Stage stage;
+    Warp warp;
     ColorDraw color;
-    bool recolors = false;
+
+    /// Returns whether pixels move, so that masks, boxes and points do too.
+    [[nodiscard]] bool moves() const noexcept { return kind == StepKind::stage || kind == StepKind::warp; }
+    /// The size of the result of a step that moves pixels.
+    [[nodiscard]] ImageSize output() const noexcept { return kind == StepKind::warp ? warp.size : stage.output(); }
 };
 
 constexpr std::size_t kMaxSteps = 16;
@@ -53,6 +62,8 @@ struct Draw {
     void resize(ImageSize wanted, Filter filter);
     void flip();
     void recolor(const ColorDraw& color);
+    /// A pass of its own. `warp.map` is from the result to the output so far, `warp.size` the size of the result.
+    void warp(const Warp& warp);
 
   private:
     Stage& geometry();

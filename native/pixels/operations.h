@@ -59,6 +59,41 @@ struct RandomHorizontalFlipOperation {
     double p = 0.5;
 };
 
+/// Turns counter-clockwise by a random angle, about `center` (x, y) or the middle.
+struct RandomRotationOperation {
+    double min_degrees = 0;
+    double max_degrees = 0;
+    Filter filter = Filter::nearest;
+    bool expand = false;
+    std::optional<std::array<double, 2>> center;
+    Fill fill{0};
+    Fill mask_fill{0};
+};
+
+/// Turns, shifts, scales and shears about `center`. Shifts are shares of the width and the height; shears are ranges
+/// of degrees along x and y.
+struct RandomAffineOperation {
+    using Range = std::array<double, 2>;
+    Range degrees{};
+    std::optional<Range> translate;
+    std::optional<Range> scale;
+    std::optional<Range> shear_x;
+    std::optional<Range> shear_y;
+    Filter filter = Filter::nearest;
+    std::optional<std::array<double, 2>> center;
+    Fill fill{0};
+    Fill mask_fill{0};
+};
+
+/// Moves each corner inwards by a random share of half a side, at most `distortion`.
+struct RandomPerspectiveOperation {
+    double distortion = 0.5;
+    double p = 0.5;
+    Filter filter = Filter::bilinear;
+    Fill fill{0};
+    Fill mask_fill{0};
+};
+
 /// Ranges of factors; none where the operation is left out.
 struct ColorJitterOperation {
     using Range = std::optional<std::array<double, 2>>;
@@ -85,7 +120,8 @@ struct RemapOperation {
 };
 
 using Operation = std::variant<ResizeOperation, CenterCropOperation, RandomCropOperation, RandomResizedCropOperation,
-                               ScaleJitterOperation, RandomHorizontalFlipOperation, ColorJitterOperation,
+                               ScaleJitterOperation, RandomHorizontalFlipOperation, RandomRotationOperation,
+                               RandomAffineOperation, RandomPerspectiveOperation, ColorJitterOperation,
                                ToDtypeOperation, NormalizeOperation, RemapOperation>;
 
 }  // namespace penstock

@@ -1,6 +1,8 @@
 #include "pixels/program.h"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstring>
 #include <string>
 
@@ -107,9 +109,13 @@ TransformProgram TransformProgram::for_masks() const {
 void TransformProgram::set_fills() {
     fills_.assign(operations_.size(), Fill{0});
     for (std::size_t place = 0; place < operations_.size(); ++place) {
-        if (const auto* crop = std::get_if<RandomCropOperation>(&operations_[place])) {
-            fills_[place] = field_ == FieldKind::mask ? crop->mask_fill : crop->fill;
-        }
+        std::visit(
+            [&](const auto& operation) {
+                if constexpr (requires { operation.mask_fill; }) {
+                    fills_[place] = field_ == FieldKind::mask ? operation.mask_fill : operation.fill;
+                }
+            },
+            operations_[place]);
         if (field_ == FieldKind::image) continue;
         // Labels change at the source, so that padding gets only the changes that come after it.
         RemapTable later;
@@ -151,6 +157,9 @@ std::optional<ImageSize> fixed_after(const Operation& operation, std::optional<I
         return before ? std::optional(resized_size(*resize, *before)) : std::nullopt;
     }
     if (holds<ScaleJitterOperation>(operation)) return std::nullopt;
+    if (const auto* turned = std::get_if<RandomRotationOperation>(&operation); turned != nullptr && turned->expand) {
+        return std::nullopt;
+    }
     return before;
 }
 
@@ -201,45 +210,55 @@ ConstImageView TransformProgram::prepare(ConstImageView decoded, TransformScratc
     return bytes;
 }
 
-void TransformProgram::finish(ConstImageView image, const Stage& stage, Region covered, ImageSize size,
-                              std::uint32_t scale, const Slot& out, TransformScratch& scratch) const {
-    const Filter filter = filter_of(stage);
-    if (takes_as_they_are(out, image.shape) && !finish_.is_float()) {
-        ImageSink sink(view_of(out));
-        return run_stage(stage, filter, fill_of(stage), image, covered, size, scale, scratch.stage, sink);
+/// What a step reads: `image` is `covered` of an input of `size`, decoded at 1 / `scale`.
+struct TransformProgram::Input {
+    ConstImageView image;
+    Region covered;
+    ImageSize size;
+    std::uint32_t scale;
+};
+
+void TransformProgram::run(const Step& step, const Input& input, TransformScratch& scratch, RowSink& sink) const {
+    if (step.kind == StepKind::warp) {
+        return run_warp(step.warp, filter_of(step.warp), fills_[step.warp.fill], input.image, scratch.warp, sink);
     }
-    Finisher finisher(finish_, image.shape, out, scratch.finish);
-    FinishSink sink(finisher, with_size(image.shape, out.size).row_bytes(), scratch.row);
-    run_stage(stage, filter, fill_of(stage), image, covered, size, scale, scratch.stage, sink);
+    run_stage(step.stage, filter_of(step.stage), fill_of(step.stage), input.image, input.covered, input.size,
+              input.scale, scratch.stage, sink);
+}
+
+void TransformProgram::finish(const Step& step, const Input& input, const Slot& out, TransformScratch& scratch) const {
+    if (takes_as_they_are(out, input.image.shape) && !finish_.is_float()) {
+        ImageSink sink(view_of(out));
+        return run(step, input, scratch, sink);
+    }
+    Finisher finisher(finish_, input.image.shape, out, scratch.finish);
+    FinishSink sink(finisher, with_size(input.image.shape, out.size).row_bytes(), scratch.row);
+    run(step, input, scratch, sink);
 }
 
 void TransformProgram::apply(ConstImageView decoded, const Draw& draw, const Slot& out, TransformScratch& scratch,
                              std::uint32_t scale) const {
     check(decoded, draw, out, scale);
-    ConstImageView image = prepare(decoded, scratch);
-    Region covered = region(draw, scale);
-    ImageSize size = draw.source;
+    Input input{prepare(decoded, scratch), region(draw, scale), draw.source, scale};
     ImageView own;
     std::size_t turn = 0;
     const std::size_t num_steps = last_step(draw) + 1u;
     for (std::size_t i = 0; i < num_steps; ++i) {
         const Step& step = draw.steps[i];
-        if (step.recolors) {
+        if (!step.moves()) {
             if (field_ == FieldKind::image) recolor(own, step.color);
             continue;
         }
-        if (i + 1 == num_steps) return finish(image, step.stage, covered, size, scale, out, scratch);
-        own = make_image(scratch.images[turn ^= 1], with_size(image.shape, step.stage.output()));
+        if (i + 1 == num_steps) return finish(step, input, out, scratch);
+        // A warp can read the whole input where it is.
+        if (step.kind == StepKind::stage && step.stage.identity() && draw.steps[i + 1].kind == StepKind::warp) continue;
+        own = make_image(scratch.images[turn ^= 1], with_size(input.image.shape, step.output()));
         ImageSink sink(own);
-        run_stage(step.stage, filter_of(step.stage), fill_of(step.stage), image, covered, size, scale, scratch.stage,
-                  sink);
-        image = own;
-        size = step.stage.output();
-        covered = {0, 0, size.height, size.width};
-        scale = 1;
+        run(step, input, scratch, sink);
+        input = {own, {0, 0, step.output().height, step.output().width}, step.output(), 1};
     }
     Finisher finisher(finish_, own.shape, out, scratch.finish);
-    for (std::uint32_t y = 0; y < size.height; ++y) finisher.row(own.row(y), y);
+    for (std::uint32_t y = 0; y < own.shape.height; ++y) finisher.row(own.row(y), y);
 }
 
 std::vector<StageTables> TransformProgram::tables(const Draw& draw, std::uint8_t sample_bytes) const {
@@ -248,9 +267,9 @@ std::vector<StageTables> TransformProgram::tables(const Draw& draw, std::uint8_t
     ImageSize size = draw.source;
     for (std::size_t i = 0; i <= last_step(draw); ++i) {
         const Step& step = draw.steps[i];
-        if (step.recolors) {
-            throw Error(ErrorCode::bad_argument, "a change of colours is no resize", "transforms",
-                        "leave ColorJitter out, or apply the transforms on the host");
+        if (step.kind != StepKind::stage) {
+            throw Error(ErrorCode::bad_argument, "a change of colours or a warp is no resize", "transforms",
+                        "leave out colours, rotations and other warps, or apply the transforms on the host");
         }
         const Stage& stage = step.stage;
         tables.push_back(stage_tables(stage, filter_of(stage), fill_of(stage), covered, size, sample_bytes));
@@ -269,9 +288,7 @@ void TransformProgram::check_result(PixelShape shape, std::uint8_t channels) con
 std::size_t TransformProgram::working_bytes(const Draw& draw, PixelShape decoded) const noexcept {
     std::size_t largest = 0;
     for (std::size_t i = 0; i < last_step(draw); ++i) {
-        if (!draw.steps[i].recolors) {
-            largest = std::max(largest, with_size(decoded, draw.steps[i].stage.output()).bytes());
-        }
+        if (draw.steps[i].moves()) largest = std::max(largest, with_size(decoded, draw.steps[i].output()).bytes());
     }
     const bool prepares = narrows_ || !remap_.empty();
     return 2 * largest + (prepares ? decoded.bytes() : 0);
@@ -280,7 +297,7 @@ std::size_t TransformProgram::working_bytes(const Draw& draw, PixelShape decoded
 std::size_t TransformProgram::last_step(const Draw& draw) const noexcept {
     std::size_t last = draw.num_steps - 1u;
     // Masks have no colours to change.
-    while (field_ == FieldKind::mask && draw.steps[last].recolors) --last;
+    while (field_ == FieldKind::mask && !draw.steps[last].moves()) --last;
     return last;
 }
 
@@ -327,12 +344,32 @@ void move_box(const Stage& stage, float* box) {
     if (stage.flipped) mirror(box, static_cast<float>(stage.window.width));
 }
 
+/// The smallest box around the four warped corners, clipped to the result.
+void warp_boxes(const Warp& warp, std::span<float> boxes) {
+    const auto inverse = inverse_map(warp.map);
+    for (std::size_t i = 0; i + 4 <= boxes.size(); i += 4) {
+        float* box = &boxes[i];
+        Point low{INFINITY, INFINITY};
+        Point high{-INFINITY, -INFINITY};
+        for (int corner = 0; inverse && corner < 4; ++corner) {
+            const Point moved = map_point(*inverse, {box[corner & 1 ? 2 : 0], box[corner & 2 ? 3 : 1]});
+            low = {std::min(low.x, moved.x), std::min(low.y, moved.y)};
+            high = {std::max(high.x, moved.x), std::max(high.y, moved.y)};
+        }
+        const std::array<double, 4> sides{low.x, low.y, high.x, high.y};
+        for (std::size_t side = 0; side < 4; ++side) box[side] = static_cast<float>(inverse ? sides[side] : 0.0);
+        clip(box, Rect::of(warp.size));
+    }
+}
+
 }  // namespace
 
 void TransformProgram::apply_boxes(const Draw& draw, std::span<float> boxes) const {
     for (std::size_t i = 0; i < draw.num_steps; ++i) {
-        if (draw.steps[i].recolors) continue;
-        for (std::size_t box = 0; box + 4 <= boxes.size(); box += 4) move_box(draw.steps[i].stage, &boxes[box]);
+        const Step& step = draw.steps[i];
+        if (step.kind == StepKind::warp) warp_boxes(step.warp, boxes);
+        if (step.kind != StepKind::stage) continue;
+        for (std::size_t box = 0; box + 4 <= boxes.size(); box += 4) move_box(step.stage, &boxes[box]);
     }
 }
 

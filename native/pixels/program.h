@@ -19,6 +19,7 @@
 #include "pixels/operations.h"
 #include "pixels/remap.h"
 #include "pixels/stage.h"
+#include "pixels/warp.h"
 
 namespace penstock {
 
@@ -30,6 +31,7 @@ constexpr std::size_t kMaxOperations = 64;
 /// Working memory of one thread. Grows to what its largest sample needs.
 struct TransformScratch {
     StageScratch stage;
+    WarpScratch warp;
     FinishScratch finish;
     ByteBuffer images[2];  ///< between passes, in turn
     ByteBuffer prepared;   ///< the source with other labels, or fewer bits
@@ -75,7 +77,7 @@ class TransformProgram {
                std::uint32_t scale = 1) const;
 
     /// Returns what `apply` does to pixels with samples of `sample_bytes` (after `narrows`), pass by pass, as tables.
-    /// Throws `bad_argument` if colours change, which tables cannot express.
+    /// Throws `bad_argument` for warps and changes of colours, which tables cannot express.
     [[nodiscard]] std::vector<StageTables> tables(const Draw& draw, std::uint8_t sample_bytes) const;
     /// Throws what `apply` would if decoded pixels of `shape` cannot become results of `channels` channels.
     void check_result(PixelShape shape, std::uint8_t channels) const;
@@ -99,12 +101,16 @@ class TransformProgram {
     [[nodiscard]] Filter filter_of(const Stage& stage) const noexcept {
         return field_ == FieldKind::mask ? Filter::nearest : stage.filter;
     }
+    [[nodiscard]] Filter filter_of(const Warp& warp) const noexcept {
+        return field_ == FieldKind::mask ? Filter::nearest : warp.filter;
+    }
     [[nodiscard]] const Fill& fill_of(const Stage& stage) const;
     [[nodiscard]] std::size_t last_step(const Draw& draw) const noexcept;
     void set_fills();
     [[nodiscard]] ConstImageView prepare(ConstImageView decoded, TransformScratch& scratch) const;
-    void finish(ConstImageView image, const Stage& stage, Region covered, ImageSize size, std::uint32_t scale,
-                const Slot& out, TransformScratch& scratch) const;
+    struct Input;
+    void run(const Step& step, const Input& input, TransformScratch& scratch, RowSink& sink) const;
+    void finish(const Step& step, const Input& input, const Slot& out, TransformScratch& scratch) const;
 
     std::vector<Operation> operations_;
     FieldKind field_ = FieldKind::image;

@@ -180,20 +180,6 @@ class PaddingSink final : public RowSink {
     std::uint8_t* row_ = nullptr;
 };
 
-void set_fill(const Fill& fill, PixelShape shape, std::vector<std::uint8_t>& pixel) {
-    pixel.resize(std::size_t{shape.channels} * shape.sample_bytes);
-    for (std::size_t c = 0; c < shape.channels; ++c) {
-        const float wanted = fill.empty() ? 0.0f : fill[std::min(c, fill.size() - 1)];
-        const float top = shape.sample_bytes == 1 ? 255.0f : 65535.0f;
-        const auto value = static_cast<std::uint16_t>(std::clamp(wanted, 0.0f, top));
-        if (shape.sample_bytes == 1) {
-            pixel[c] = static_cast<std::uint8_t>(value);
-        } else {
-            std::memcpy(pixel.data() + c * 2, &value, 2);
-        }
-    }
-}
-
 template <std::size_t kPixelBytes>
 void gather_row(const std::uint8_t* source, const std::vector<std::uint32_t>& columns, const std::uint8_t* padding,
                 std::uint8_t* out) {
@@ -300,6 +286,20 @@ SideTable side_table(const Side& side, const Stage& stage, Filter filter, std::u
 }
 
 }  // namespace
+
+void set_fill(const Fill& fill, PixelShape shape, std::vector<std::uint8_t>& pixel) {
+    pixel.resize(std::size_t{shape.channels} * shape.sample_bytes);
+    for (std::size_t c = 0; c < shape.channels; ++c) {
+        const float wanted = fill.empty() ? 0.0f : fill[std::min(c, fill.size() - 1)];
+        const float top = shape.sample_bytes == 1 ? 255.0f : 65535.0f;
+        const auto value = static_cast<std::uint16_t>(std::clamp(wanted, 0.0f, top));
+        if (shape.sample_bytes == 1) {
+            pixel[c] = static_cast<std::uint8_t>(value);
+        } else {
+            std::memcpy(pixel.data() + c * 2, &value, 2);
+        }
+    }
+}
 
 StageTables stage_tables(const Stage& stage, Filter filter, const Fill& fill, Region covered, ImageSize size,
                          std::uint8_t sample_bytes) {

@@ -19,6 +19,9 @@ struct StageScratch {
     std::vector<std::uint8_t> fill;      ///< one pixel of padding
 };
 
+/// One pixel of a fill for pixels of `shape`: its values cut to integers within the range of samples.
+void set_fill(const Fill& fill, PixelShape shape, std::vector<std::uint8_t>& pixel);
+
 /// Returns the region that a stage reads of its input of `size`, decoded at 1 / `scale`; at least one pixel.
 [[nodiscard]] Region stage_region(const Stage& stage, Filter filter, ImageSize size, std::uint32_t scale);
 

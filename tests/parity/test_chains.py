@@ -10,9 +10,12 @@ from penstock.transforms import (
     CenterCrop,
     ColorJitter,
     InterpolationMode,
+    RandomAffine,
     RandomCrop,
     RandomHorizontalFlip,
+    RandomPerspective,
     RandomResizedCrop,
+    RandomRotation,
     Remap,
     Resize,
     ScaleJitter,
@@ -43,6 +46,28 @@ geometry = st.one_of(
     st.builds(ScaleJitter, sizes, st.just((0.5, 2.0))),
     st.just(RandomHorizontalFlip()),
 )
+centers = st.none() | st.tuples(st.floats(-5, 40), st.floats(-5, 40))
+warps = st.one_of(
+    st.builds(
+        RandomRotation,
+        st.sampled_from([30, (0, 360), (90, 90), (180, 180), (-90, -90), 0]),
+        modes,
+        st.booleans(),
+        centers,
+        fills,
+    ),
+    st.builds(
+        RandomAffine,
+        st.sampled_from([0, 40]),
+        st.sampled_from([None, (0.3, 0.2)]),
+        st.sampled_from([None, (0.5, 1.7)]),
+        st.sampled_from([None, 20, (-9, 9, -30, 3)]),
+        modes,
+        fills,
+        centers,
+    ),
+    st.builds(RandomPerspective, st.just(0.5), st.just(0.9), modes, fills),
+)
 values = st.one_of(
     st.just(ColorJitter(0.4, 0.4, 0.4, 0.1)),
     st.just(ColorJitter(contrast=(0.5, 2.5))),
@@ -64,7 +89,7 @@ def sample_of(height: int, width: int, channels: int) -> Sample:
 @given(
     size=sizes,
     channels=st.sampled_from([1, 3]),
-    transforms=st.lists(geometry | values, max_size=5),
+    transforms=st.lists(geometry | warps | values, max_size=5),
     key=st.tuples(st.integers(0, 2**64 - 1), st.integers(0, 2**40), st.integers(0, 2**40)),
 )
 def test_chains_equal_their_steps(

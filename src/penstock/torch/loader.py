@@ -30,7 +30,7 @@ class Loader(ArrayLoader):
         path: As for `penstock.Loader`.
         device: Move batches there, on CUDA from pinned memory on a stream of its own, one batch ahead.
         decode_on: "device" sends Weir and L3 images encoded and decodes and transforms them there, by
-            `penstock.kernels`; batches equal those of the host. ColorJitter runs on the host alone.
+            `penstock.kernels`; batches equal those of the host. Changes of colours and warps run on the host alone.
         rank: Rank of this process; default that of torch.distributed, if it is initialised.
         world_size: Number of ranks; default that of torch.distributed.
         layout: "NCHW" or "NHWC".

@@ -22,7 +22,7 @@ from penstock.load.python_stage import PythonStage
 from penstock.torch.device import copied_ahead
 from penstock.torch.encoded import DeviceDecoder
 from penstock.torch.python_transforms import Tensors
-from penstock.transforms import Chain, ColorJitter
+from penstock.transforms import Chain
 
 PLACES = ("host", "device")
 
@@ -129,11 +129,12 @@ def _check_encoded(plan: PlanValues, stage: PythonStage | None) -> None:
             fix="put ToImage before it, or decode on the host",
             code=100,
         )
-    if any(isinstance(transform, ColorJitter) for transform in plan.chain.native):
+    missing = [type(transform).__name__ for transform in plan.chain.native if not transform.runs_on_device]
+    if missing:
         raise ArgumentError(
-            "decode_on='device' has no ColorJitter",
+            f"decode_on='device' has no {', '.join(missing)}",
             where="transform",
-            fix="leave it out and change the colours of batches on the device, or decode on the host",
+            fix="leave it out and transform batches on the device, or decode on the host",
             code=100,
         )
     if not plan.samples.has_checksums and on_error != "raise":

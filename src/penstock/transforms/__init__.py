@@ -14,6 +14,7 @@ from penstock.transforms.geometry import (
 from penstock.transforms.seeding import seeded
 from penstock.transforms.transform import InterpolationMode, Transform
 from penstock.transforms.values import ColorJitter, Normalize, Remap, ToDtype
+from penstock.transforms.warps import RandomAffine, RandomPerspective, RandomRotation
 
 __all__ = [
     "CenterCrop",
@@ -21,9 +22,12 @@ __all__ = [
     "ColorJitter",
     "InterpolationMode",
     "Normalize",
+    "RandomAffine",
     "RandomCrop",
     "RandomHorizontalFlip",
+    "RandomPerspective",
     "RandomResizedCrop",
+    "RandomRotation",
     "Remap",
     "Resize",
     "ScaleJitter",

@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import ClassVar
 
 from penstock import _native
 from penstock.errors import ArgumentError
+from penstock.transforms.fills import Fill, check_padding_mode, fill_of, padding_sides
 from penstock.transforms.transform import (
     InterpolationMode,
     Transform,
     check_antialias,
     interpolation_mode,
     number_range,
+    set_fields,
     size_pair,
 )
-
-Fill: TypeAlias = float | Sequence[float]
-
-PADDING_MODES = ("constant", "edge", "reflect", "symmetric")
-FILL_FIELDS = ("image", "mask")
-
-
-def _set(transform: Transform, **values: object) -> None:
-    for name, value in values.items():
-        object.__setattr__(transform, name, value)
 
 
 @dataclass(frozen=True)
@@ -42,6 +34,7 @@ class Resize(Transform):
     Resize(size=256, interpolation=<InterpolationMode.BILINEAR: 'bilinear'>, max_size=None, antialias=True)
     """
 
+    runs_on_device: ClassVar[bool] = True
     size: int | Sequence[int] | None
     interpolation: InterpolationMode = InterpolationMode.BILINEAR
     max_size: int | None = None
@@ -69,7 +62,7 @@ class Resize(Transform):
                 )
         mode = interpolation_mode(self.interpolation)
         check_antialias(self.antialias, mode)
-        _set(self, size=size, interpolation=mode)
+        set_fields(self, size=size, interpolation=mode)
 
     def operation(self) -> _native.ResizeOperation:  # noqa: D102
         height, width = self.size if isinstance(self.size, tuple) else (self.size, None)
@@ -85,10 +78,11 @@ class CenterCrop(Transform):
     CenterCrop(size=(224, 224))
     """
 
+    runs_on_device: ClassVar[bool] = True
     size: int | Sequence[int]
 
     def __post_init__(self) -> None:
-        _set(self, size=size_pair("size", self.size))
+        set_fields(self, size=size_pair("size", self.size))
 
     def operation(self) -> _native.CenterCropOperation:  # noqa: D102
         return _native.CenterCropOperation(size_pair("size", self.size))
@@ -110,32 +104,28 @@ class RandomCrop(Transform):
     (4, 4, 4, 4)
     """
 
+    runs_on_device: ClassVar[bool] = True
     size: int | Sequence[int]
     padding: int | Sequence[int] | None = None
     pad_if_needed: bool = False
-    fill: Fill | Mapping[str, Fill] = 0
+    fill: Fill = 0
     padding_mode: str = "constant"
 
     def __post_init__(self) -> None:
-        if self.padding_mode not in PADDING_MODES:
-            raise ArgumentError(
-                f"no padding mode is called {self.padding_mode!r}",
-                where="RandomCrop",
-                fix=f"choose one of {', '.join(PADDING_MODES)}",
-            )
-        padding = None if self.padding is None else _padding(self.padding)
-        _set(self, size=size_pair("size", self.size), padding=padding)
-        _fill_of(self.fill, "image")
+        check_padding_mode(self.padding_mode, "RandomCrop")
+        padding = None if self.padding is None else padding_sides(self.padding, "RandomCrop")
+        set_fields(self, size=size_pair("size", self.size), padding=padding)
+        fill_of(self.fill, "image", "RandomCrop")
 
     def operation(self) -> _native.RandomCropOperation:  # noqa: D102
-        padding = (0, 0, 0, 0) if self.padding is None else _padding(self.padding)
+        padding = (0, 0, 0, 0) if self.padding is None else padding_sides(self.padding, "RandomCrop")
         return _native.RandomCropOperation(
             size_pair("size", self.size),
             list(padding),
             self.pad_if_needed,
             self.padding_mode,
-            _fill_of(self.fill, "image"),
-            _fill_of(self.fill, "mask"),
+            fill_of(self.fill, "image", "RandomCrop"),
+            fill_of(self.fill, "mask", "RandomCrop"),
         )
 
 
@@ -150,6 +140,7 @@ class RandomResizedCrop(Transform):
     (224, 224)
     """
 
+    runs_on_device: ClassVar[bool] = True
     size: int | Sequence[int]
     scale: tuple[float, float] = (0.08, 1.0)
     ratio: tuple[float, float] = (3.0 / 4.0, 4.0 / 3.0)
@@ -163,7 +154,7 @@ class RandomResizedCrop(Transform):
         if ratio[0] == 0:
             raise ArgumentError("ratio begins at 0", where="RandomResizedCrop", fix="pass ratios above 0")
         scale = number_range("scale", self.scale)
-        _set(self, size=size_pair("size", self.size), scale=scale, ratio=ratio, interpolation=mode)
+        set_fields(self, size=size_pair("size", self.size), scale=scale, ratio=ratio, interpolation=mode)
 
     def operation(self) -> _native.RandomResizedCropOperation:  # noqa: D102
         return _native.RandomResizedCropOperation(
@@ -181,6 +172,7 @@ class ScaleJitter(Transform):
     (0.1, 2.0)
     """
 
+    runs_on_device: ClassVar[bool] = True
     target_size: int | Sequence[int]
     scale_range: tuple[float, float] = (0.1, 2.0)
     interpolation: InterpolationMode = InterpolationMode.BILINEAR
@@ -190,7 +182,9 @@ class ScaleJitter(Transform):
         mode = interpolation_mode(self.interpolation)
         check_antialias(self.antialias, mode)
         target = size_pair("target_size", self.target_size)
-        _set(self, target_size=target, scale_range=number_range("scale_range", self.scale_range), interpolation=mode)
+        set_fields(
+            self, target_size=target, scale_range=number_range("scale_range", self.scale_range), interpolation=mode
+        )
 
     def operation(self) -> _native.ScaleJitterOperation:  # noqa: D102
         target = size_pair("target_size", self.target_size)
@@ -201,6 +195,7 @@ class ScaleJitter(Transform):
 class RandomHorizontalFlip(Transform):
     """Mirror the image left to right with probability `p`."""
 
+    runs_on_device: ClassVar[bool] = True
     p: float = 0.5
 
     def __post_init__(self) -> None:
@@ -211,37 +206,3 @@ class RandomHorizontalFlip(Transform):
 
     def operation(self) -> _native.RandomHorizontalFlipOperation:  # noqa: D102
         return _native.RandomHorizontalFlipOperation(self.p)
-
-
-def _padding(padding: int | Sequence[int]) -> tuple[int, int, int, int]:
-    """Convert the padding that torchvision accepts to (left, top, right, bottom).
-
-    >>> _padding((1, 2))
-    (1, 2, 1, 2)
-    """
-    sides = tuple(padding) if isinstance(padding, Sequence) else (padding,)
-    if len(sides) not in (1, 2, 4) or not all(isinstance(side, int) and 0 <= side < 2**30 for side in sides):
-        raise ArgumentError(
-            f"padding={padding!r} is not a padding", where="RandomCrop", fix="pass 1, 2 or 4 integers of at least 0"
-        )
-    left, top, right, bottom = (*sides, *sides, *sides, *sides)[:4]
-    return left, top, right, bottom
-
-
-def _fill_of(fill: Fill | Mapping[str, Fill], field: str) -> list[float]:
-    """Return the fill of a field, one number or one per channel."""
-    if isinstance(fill, Mapping):
-        unknown = set(fill) - set(FILL_FIELDS)
-        if unknown:
-            raise ArgumentError(
-                f"fill names {sorted(unknown)}", where="RandomCrop", fix=f"use the keys {', '.join(FILL_FIELDS)}"
-            )
-        fill = fill.get(field, 0)
-    elif field == "mask":
-        fill = fill if isinstance(fill, (int, float)) else 0
-    values = [float(fill)] if isinstance(fill, (int, float)) else [float(value) for value in fill]
-    if not 1 <= len(values) <= 4:
-        raise ArgumentError(
-            f"fill={fill!r} is not a colour", where="RandomCrop", fix="pass one number, or one per channel"
-        )
-    return values

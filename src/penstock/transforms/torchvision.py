@@ -20,6 +20,7 @@ from penstock.transforms.geometry import (
 )
 from penstock.transforms.transform import Transform
 from penstock.transforms.values import ColorJitter, Normalize, ToDtype
+from penstock.transforms.warps import RandomAffine, RandomPerspective, RandomRotation
 
 PACKAGE = "torchvision.transforms"
 
@@ -61,8 +62,7 @@ def _random_crop(found: Found) -> list[Transform]:
     if padding is not None and _is_v2(found):
         left, right, top, bottom = padding  # v2 keeps them in this order
         padding = (left, top, right, bottom)
-    fill = _fills(found.fill) if isinstance(found.fill, Mapping) else found.fill
-    return [RandomCrop(_sides(found.size), padding, found.pad_if_needed, fill or 0, found.padding_mode)]
+    return [RandomCrop(_sides(found.size), padding, found.pad_if_needed, _fill(found), found.padding_mode)]
 
 
 def _random_resized_crop(found: Found) -> list[Transform]:
@@ -72,6 +72,21 @@ def _random_resized_crop(found: Found) -> list[Transform]:
 
 def _scale_jitter(found: Found) -> list[Transform]:
     return [ScaleJitter(tuple(found.target_size), tuple(found.scale_range), _mode(found), _antialias(found))]
+
+
+def _rotation(found: Found) -> list[Transform]:
+    return [RandomRotation(tuple(found.degrees), _mode(found), found.expand, found.center, _fill(found))]
+
+
+def _affine(found: Found) -> list[Transform]:
+    translate, scale, shear = (
+        None if value is None else tuple(value) for value in (found.translate, found.scale, found.shear)
+    )
+    return [RandomAffine(tuple(found.degrees), translate, scale, shear, _mode(found), _fill(found), found.center)]
+
+
+def _perspective(found: Found) -> list[Transform]:
+    return [RandomPerspective(found.distortion_scale, found.p, _mode(found), _fill(found))]
 
 
 def _flip(found: Found) -> list[Transform]:
@@ -116,9 +131,12 @@ _READERS: dict[str, Callable[[Found], list[Transform]]] = {
     "Identity": _nothing,
     "Normalize": _normalize,
     "PILToTensor": _nothing,
+    "RandomAffine": _affine,
     "RandomCrop": _random_crop,
     "RandomHorizontalFlip": _flip,
+    "RandomPerspective": _perspective,
     "RandomResizedCrop": _random_resized_crop,
+    "RandomRotation": _rotation,
     "Resize": _resize,
     "ScaleJitter": _scale_jitter,
     "ToDtype": _to_dtype,
@@ -144,6 +162,11 @@ def _antialias(found: Found) -> bool | None:
     # Pillow images, the usual input of these chains, are antialiased in any case; old releases say "warn".
     antialias = getattr(found, "antialias", True)
     return True if antialias in (None, "warn") else bool(antialias)
+
+
+def _fill(found: Found) -> Found:
+    """Return the fill of a transform; torchvision's v2 keeps it as a dict of the classes of fields."""
+    return (_fills(found.fill) if isinstance(found.fill, Mapping) else found.fill) or 0
 
 
 def _fills(fill: Mapping[object, Found]) -> dict[str, Found]:

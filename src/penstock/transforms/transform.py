@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from enum import Enum
 from numbers import Integral
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 from penstock import _native
 from penstock.errors import ArgumentError
@@ -19,6 +19,9 @@ Operation: TypeAlias = (
     | _native.RandomResizedCropOperation
     | _native.ScaleJitterOperation
     | _native.RandomHorizontalFlipOperation
+    | _native.RandomRotationOperation
+    | _native.RandomAffineOperation
+    | _native.RandomPerspectiveOperation
     | _native.ColorJitterOperation
     | _native.ToDtypeOperation
     | _native.NormalizeOperation
@@ -49,10 +52,18 @@ class Transform(ABC):
     """Step of a chain, as a frozen value. Random choices are made per sample, by (seed, epoch, id)."""
 
     __slots__ = ()
+    runs_on_device: ClassVar[bool] = False
+    """True if `decode_on="device"` has the transform."""
 
     @abstractmethod
     def operation(self) -> Operation:
         """Return the operation of the native core."""
+
+
+def set_fields(transform: Transform, **values: object) -> None:
+    """Set fields of a frozen transform while it is made."""
+    for name, value in values.items():
+        object.__setattr__(transform, name, value)
 
 
 def size_pair(name: str, size: int | Sequence[int]) -> Size:

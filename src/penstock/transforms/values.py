@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -51,6 +52,7 @@ class ToDtype(Transform):
     ToDtype(dtype='float32', scale=True)
     """
 
+    runs_on_device: ClassVar[bool] = True
     dtype: object
     scale: bool = False
 
@@ -74,6 +76,7 @@ class Normalize(Transform):
     Normalize(mean=(0.5,), std=(0.25,), inplace=False)
     """
 
+    runs_on_device: ClassVar[bool] = True
     mean: Sequence[float]
     std: Sequence[float]
     inplace: bool = False
@@ -109,6 +112,7 @@ class Remap(Transform):
     {7: 0, 8: 1}
     """
 
+    runs_on_device: ClassVar[bool] = True
     labels: Mapping[int, int]
     default: int | None = None
 
