@@ -121,8 +121,7 @@ class Index {
     const Header& header_;
     std::uint64_t segments_end_ = 0;
     std::array<jpeg::QuantTable, 3> quantization_{};
-    std::unique_ptr<TableSet> own_tables_;
-    const TableSet* tables_ = nullptr;
+    std::shared_ptr<const TableSet> tables_;
 };
 
 /// A whole file from its parts.
@@ -243,6 +242,8 @@ class TableTrainer {
     explicit TableTrainer(unsigned first_pair);
 
     void add(const jpeg::CoefficientImage& image);
+    /// Adds all that another trainer, of the same first pair, has seen. Order does not matter.
+    void add(const TableTrainer& other);
     /// A table set. Contexts and symbols that never occurred stay possible.
     [[nodiscard]] ByteBuffer finish() const;
 

@@ -172,6 +172,10 @@ void TableTrainer::add(const jpeg::CoefficientImage& image) {
     }
 }
 
+void TableTrainer::add(const TableTrainer& other) {
+    for (std::size_t i = 0; i < counts_.size(); ++i) counts_[i] += other.counts_[i];
+}
+
 ByteBuffer TableTrainer::finish() const {
     const bool pairs = first_pair_ < kPositions;
     TableSetParts parts;
