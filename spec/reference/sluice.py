@@ -18,6 +18,7 @@ LOWEST_STATE = 65536
 MAX_GROUPS = 40
 TOKENS, SYMBOLS = 25, 64
 ESCAPE, MAX_ESCAPE_BITS = 7, 12
+COARSE_LIMIT, REFINED_LIMIT = 7, 31
 MASK = 0xFFFFFFFFFFFFFFFF
 ZIGZAG = [
     *(0, 1, 8, 16, 9, 2, 3, 10, 17, 24, 32, 25, 18, 11, 4, 5, 12, 19, 26, 33, 40, 48, 41, 34, 27, 20, 13, 6, 7, 14, 21),
@@ -141,6 +142,7 @@ class Image:
     orientation: int
     components: list[Component]
     restoration: bytes
+    """Empty in a prefix, and in a file without restoration data."""
 
 
 @dataclass
@@ -154,7 +156,7 @@ class Group:
 
 
 def decode(data: bytes, tables: bytes = b"") -> Image:
-    """Decode a file; `tables` is the table set, unless the file contains it."""
+    """Decode a file, or the prefix of one that holds layer 1; `tables` is the table set, unless the file has it."""
     require(len(data) >= 48 and data[:4] == b"SLUI", "no Sluice file")
     require(data[4] == 1, "another version")
     require(number(data, 44, 4) == crc32c(data[:44]), "checksum of the header")
@@ -167,16 +169,19 @@ def decode(data: bytes, tables: bytes = b"") -> Image:
     check_sampling(factors, data[16 + num_components : 19])
     units = data[19] & 15, data[19] >> 4
     require(all(1 <= side <= 8 for side in units), "tile size")
-    require(data[20] == 1 and data[21] == 0, "layers")
+    num_layers, bits = data[20], data[21]
+    require((num_layers, bits) == (1, 0) or (num_layers == 2 and 1 <= bits <= 3), "layers")
     require(data[22] < 2 and data[23] == 0, "flags")
     begin, restoration_bytes = number(data, 32, 4), number(data, 36, 4)
     require(begin <= len(data) and number(data, 40, 4) == crc32c(data[48:begin]), "checksum of the tables")
     layout = [(1, 1)] if num_components == 1 else factors
     components = lay_out(width, height, factors, layout)
     tiles = tile_groups(width, height, components, layout, units)
-    quantization_at = 48 + 4 * (len(tiles) + 1) + 4 * len(tiles)
+    num_segments = num_layers * len(tiles)
+    quantization_at = 48 + 4 * (num_segments + 1) + 4 * num_segments
     require(quantization_at <= begin, "offsets do not fit")
-    offsets = [number(data, 48 + 4 * i, 4) for i in range(len(tiles) + 1)]
+    offsets = [number(data, 48 + 4 * i, 4) for i in range(num_segments + 1)]
+    checksums = [number(data, 48 + 4 * (num_segments + 1 + i), 4) for i in range(num_segments)]
     at = read_quantization(data[:begin], quantization_at, components)
     if data[22] & 1:
         length = number(data[:begin], at, 4)
@@ -186,13 +191,22 @@ def decode(data: bytes, tables: bytes = b"") -> Image:
         at += 8 + number(data[:begin], at + 4, 4)
     require(at == begin, "extensions do not fit")
     require(xxh64(tables) == number(data, 24, 8), "needs another table set")
-    model = TableSet(tables)
-    require(offsets[0] == begin and offsets[-1] + restoration_bytes == len(data), "offsets")
-    for i, groups in enumerate(tiles):
-        segment = data[offsets[i] : offsets[i + 1]]
+    models = read_tables(tables, bits)
+    is_prefix = offsets[-1] + restoration_bytes != len(data)
+    require(not is_prefix or (num_layers == 2 and len(data) == offsets[len(tiles)]), "length")
+    if is_prefix:
+        del offsets[len(tiles) + 1 :]
+    require(offsets[0] == begin, "offsets")
+    for i in range(len(offsets) - 1):
+        segment, groups = data[offsets[i] : offsets[i + 1]], tiles[i % len(tiles)]
         require(begin <= offsets[i] < offsets[i + 1] <= offsets[-1], "offsets do not ascend")
-        require(crc32c(segment) == number(data, 48 + 4 * (len(tiles) + 1 + i), 4), "checksum of a segment")
-        decode_segment(segment, groups, components, model)
+        require(crc32c(segment) == checksums[i], "checksum of a segment")
+        if i < len(tiles):
+            decode_segment(segment, groups, components, models[0])
+        else:
+            refine_segment(segment, groups, components, models[1])
+    if is_prefix:
+        widen(components, bits)
     restoration = data[offsets[-1] :]
     if restoration:
         require(number(restoration, 0, 4) == crc32c(restoration[4:]), "checksum of the restoration data")
@@ -272,20 +286,24 @@ def read_quantization(data: bytes, at: int, components: list[Component]) -> int:
 class TableSet:
     """Probabilities of all symbols, and which table each context uses."""
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, refinement_bits: int = 0) -> None:
         require(len(data) >= 16 and data[:4] == b"SLTB" and data[4] == 1, "no table set")
+        self.refinement_bits = refinement_bits
         require(number(data, 12, 4) == crc32c(data[16:]), "checksum of the table set")
         self.first_pair = data[5]
         require(2 <= self.first_pair <= 64 and self.first_pair % 2 == 0, "first pair")
         counts = list(data[6:9])
         require(counts[0] > 0 and counts[2] > 0 and sum(counts) <= 64, "number of tables")
-        require((counts[1] == 0) == (self.first_pair == 64) and not any(data[9:12]), "head of the table set")
+        require((counts[1] == 0) == (self.first_pair == 64), "pair tables")
+        require(data[9] == refinement_bits and not any(data[10:12]), "head of the table set")
+        require(refinement_bits == 0 or self.first_pair == 64, "pairs in layer 2")
         self.tables: list[list[tuple[int, int, int]]] = []
         """Slots of each table: symbol, beginning of its range, its frequency."""
         at = 16
         for kind, count in enumerate(counts):
             for _ in range(count):
-                num_symbols = TOKENS if kind == 0 else SYMBOLS
+                num_tokens = 1 << refinement_bits if refinement_bits else TOKENS
+                num_symbols = num_tokens if kind == 0 else SYMBOLS
                 frequencies = [number(data, at + 2 * i, 2) for i in range(num_symbols)]
                 at += 2 * num_symbols
                 require(min(frequencies) > 0 and sum(frequencies) == SLOTS, "frequencies")
@@ -304,6 +322,17 @@ class TableSet:
     def steps(self) -> list[int]:
         """List the first position of each step."""
         return [*range(1, self.first_pair), *range(self.first_pair, 64, 2)]
+
+
+def read_tables(data: bytes, bits: int) -> list[TableSet]:
+    """Read the table set of a file: one for each layer."""
+    if bits == 0:
+        return [TableSet(data)]
+    require(len(data) >= 12 and data[:4] == b"SLTL" and data[4] == 1, "no layered table set")
+    require(data[5] == bits and not any(data[6:8]), "head of the layered table set")
+    end = 12 + number(data, 8, 4)
+    require(end <= len(data), "first set does not fit")
+    return [TableSet(data[12:end]), TableSet(data[end:], bits)]
 
 
 # Segment ------------------------------------------------------------------------------------------------------------
@@ -386,9 +415,21 @@ class Lanes:
         total = sum(self.magnitudes[lane][i] for i in neighbours(k))
         return 8 * class_of(self.remaining[lane], COUNT_LIMITS) + class_of(total, MAGNITUDE_LIMITS)
 
-    def dc_class(self, lane: int) -> int:
+    def lane_class(self, lane: int) -> int:
         """Return the class of the lane's DC token."""
         return class_of(self.magnitudes[lane][0], DC_LIMITS)
+
+
+class KnownLanes(Lanes):
+    """State of the blocks of a group whose layer 1 is known."""
+
+    def __init__(self, group: Group, values: dict[int, list[int]]) -> None:
+        super().__init__(group)
+        self.values = values
+
+    def lane_class(self, lane: int) -> int:
+        """Return the class of the number of known coefficients."""
+        return class_of(sum(value != 0 for value in self.values[lane][1:]), COUNT_LIMITS)
 
 
 class TileDecoder:
@@ -417,9 +458,9 @@ class TileDecoder:
                 one.values[lane][0] = (total + 32768) % 65536 - 32768
 
     def counts(self) -> None:
-        """Decode the number of nonzero coefficients of each lane."""
+        """Decode the number of nonzero coefficients of each lane; in layer 2, of new ones."""
         even = [(one, lane) for one in self.all for lane in one.group.active if (lane ^ lane >> 3) % 2 == 0]
-        contexts = [1 + one.dc_class(lane) for one, lane in even]
+        contexts = [1 + one.lane_class(lane) for one, lane in even]
         for (one, lane), count in zip(even, self.step(even, contexts), strict=True):
             one.remaining[lane] = count
         odd = [(one, lane) for one in self.all for lane in one.group.active if (lane ^ lane >> 3) % 2]
@@ -430,7 +471,7 @@ class TileDecoder:
             top, bottom = lane - 8 if y else lane + 8, lane + 8 if y < 7 else lane - 8
             near = [one.remaining.get(other, 0) for other in (left, right, top, bottom)]
             mean = (((near[0] + near[1] + 1) >> 1) + ((near[2] + near[3] + 1) >> 1) + 1) >> 1
-            contexts.append(9 + 8 * class_of(mean, COUNT_LIMITS) + one.dc_class(lane))
+            contexts.append(9 + 8 * class_of(mean, COUNT_LIMITS) + one.lane_class(lane))
         for (one, lane), count in zip(odd, self.step(odd, contexts), strict=True):
             one.remaining[lane] = count
 
@@ -520,6 +561,74 @@ def decode_segment(data: bytes, groups: list[Group], components: list[Component]
         for lane, values in one.values.items():
             x, y = one.group.block_x + lane % 8, one.group.block_y + lane // 8
             component.blocks[y * component.blocks_wide + x] = values
+
+
+# Layers -------------------------------------------------------------------------------------------------------------
+
+
+class Refiner(TileDecoder):
+    """Decodes the steps of a segment of layer 2."""
+
+    def refine(self) -> None:
+        """Decode all positions."""
+        bits = self.segment.model.refinement_bits
+        known = [{lane: [value != 0 for value in one.values[lane]] for lane in one.group.active} for one in self.all]
+        for k in range(1, 64):
+            lanes = [
+                (one, lane)
+                for one, is_known in zip(self.all, known, strict=True)
+                for lane in one.group.active
+                if one.remaining[lane] and not is_known[lane][k]
+            ]
+            contexts = [73 + 64 * (k - 1) + one.context(lane, k) for one, lane in lanes]
+            for (one, lane), magnitude in zip(lanes, self.step(lanes, contexts), strict=True):
+                one.magnitudes[lane][k] = magnitude
+                one.remaining[lane] -= magnitude > 0
+            for one, is_known in zip(self.all, known, strict=True):
+                for lane, sign in self.signs(one, k).items():
+                    one.values[lane][k] = sign * one.magnitudes[lane][k]
+                old = [lane for lane in one.group.active if is_known[lane][k]]
+                planes = [self.segment.plane(len(old)) for _ in range(bits)]
+                for i, lane in enumerate(old):
+                    low, coarse = sum(plane[i] << p for p, plane in enumerate(planes)), abs(one.values[lane][k])
+                    one.magnitudes[lane][k] = min(REFINED_LIMIT, (min(COARSE_LIMIT, coarse) << bits) + low)
+                    whole = (coarse << bits) + low
+                    one.values[lane][k] = wrapped(whole if one.values[lane][k] > 0 else -whole)
+
+
+def wrapped(value: int) -> int:
+    """Reduce a number modulo 2^16 to a signed one.
+
+    >>> wrapped(32768), wrapped(-5)
+    (-32768, -5)
+    """
+    return (value + 32768) % 65536 - 32768
+
+
+def refine_segment(data: bytes, groups: list[Group], components: list[Component], model: TableSet) -> None:
+    """Add layer 2 to the blocks of a tile."""
+    refiner = Refiner(Segment(data, sum(len(group.active) for group in groups), model), groups)
+    refiner.all = []
+    for group in groups:
+        component = components[group.component]
+        places = [
+            (group.block_y + lane // 8) * component.blocks_wide + group.block_x + lane % 8 for lane in group.active
+        ]
+        values = {lane: component.blocks[place] for lane, place in zip(group.active, places, strict=True)}
+        refiner.all.append(KnownLanes(group, values))
+    refiner.counts()
+    refiner.refine()
+    refiner.finish()
+
+
+def widen(components: list[Component], bits: int) -> None:
+    """Give the coefficients of layer 1 the magnitudes that they have without layer 2."""
+    for component in components:
+        for block in component.blocks:
+            for k in range(1, 64):
+                if block[k]:
+                    magnitude = (abs(block[k]) << bits) + ((1 << bits) - 1) // 2
+                    block[k] = wrapped(magnitude if block[k] > 0 else -magnitude)
 
 
 def main(arguments: list[str]) -> None:
