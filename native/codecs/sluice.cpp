@@ -7,6 +7,7 @@
 // sluice_file.cpp          header, offsets, quantisation: all lengths checked
 // sluice_decode_plain.cpp  one tile, the one to read; sluice_decode_simd.h is its twin for vectors
 // sluice_symbols.cpp       symbols of a tile; sluice_encode.cpp and sluice_train.cpp use them
+// sluice_layers.h          two layers: a prefix of the file is a coarser image
 // sluice_pixels.h          regions and scales
 // sluice_transcode.h       from JPEG and back
 #include "codecs/sluice.h"
@@ -58,7 +59,9 @@ class SluiceCodec final : public Codec {
         const std::string quality(parameters.text("q", "95"));
         const std::string subsampling(parameters.text("subsampling", "420"));
         const ByteBuffer coded = jpeg::encode(pixels, Parameters({{"q", quality}, {"subsampling", subsampling}}));
-        return sluice::from_jpeg(coded.view(), {});
+        sluice::TranscodeOptions options;
+        options.layer_bits = sluice::layer_bits_of(parameters);
+        return sluice::from_jpeg(coded.view(), options);
     }
 
   private:

@@ -78,17 +78,20 @@ struct Header {
     Color color = Color::grey;
     std::array<Sampling, 3> sampling{};
     std::uint8_t orientation = 1;
+    std::uint8_t num_layers = 1;
+    std::uint8_t layer_bits = 0;  ///< that the second layer adds
     bool has_tables = false;
     std::uint64_t table_set = 0;
     std::uint32_t segments_begin = 0;
     std::uint32_t restoration_bytes = 0;
     std::uint32_t tables_crc = 0;
 
+    [[nodiscard]] std::uint32_t num_segments() const noexcept { return num_layers * layout.tiles(); }
     [[nodiscard]] std::uint64_t checksums_begin() const noexcept {
-        return kHeaderBytes + 4 * (std::uint64_t{layout.tiles()} + 1);
+        return kHeaderBytes + 4 * (std::uint64_t{num_segments()} + 1);
     }
     [[nodiscard]] std::uint64_t quantization_begin() const noexcept {
-        return checksums_begin() + 4 * std::uint64_t{layout.tiles()};
+        return checksums_begin() + 4 * std::uint64_t{num_segments()};
     }
 };
 
@@ -101,9 +104,12 @@ class Index {
     /// Checks that all parts are there and fit; with `verify`, their checksum too.
     Index(ByteView data, const Header& header, bool verify);
 
-    /// The bytes of a segment; refuses offsets that do not ascend or reach outside of the segments.
-    [[nodiscard]] ByteView segment(std::uint32_t tile) const;
-    [[nodiscard]] std::uint32_t checksum(std::uint32_t tile) const noexcept;
+    /// The bytes of a segment; refuses offsets that do not ascend or reach outside of the segments. Those of the second
+    /// layer follow those of all tiles of the first.
+    [[nodiscard]] ByteView segment(std::uint32_t index) const;
+    [[nodiscard]] std::uint32_t checksum(std::uint32_t index) const noexcept;
+    /// Layers that are in the data: fewer than the header says if it is a prefix.
+    [[nodiscard]] unsigned num_layers() const noexcept { return num_layers_; }
     [[nodiscard]] const jpeg::QuantTable& quantization(std::size_t component) const noexcept {
         return quantization_[component];
     }
@@ -113,18 +119,24 @@ class Index {
     [[nodiscard]] ByteView restoration() const;
 
   private:
-    [[nodiscard]] std::uint32_t offset(std::uint32_t tile) const noexcept;
+    [[nodiscard]] std::uint32_t offset(std::uint32_t index) const noexcept;
+    void check_length();
     [[nodiscard]] std::size_t read_quantization();
     void read_tables(std::size_t at);
 
     ByteView data_;
     const Header& header_;
     std::uint64_t segments_end_ = 0;
+    unsigned num_layers_ = 1;
     std::array<jpeg::QuantTable, 3> quantization_{};
-    std::shared_ptr<const TableSet> tables_;
+    std::unique_ptr<TableSet> own_tables_;
+    const TableSet* tables_ = nullptr;
 };
 
-/// A whole file from its parts.
+/// Where the first layer of a file ends. Needs the bytes before the first segment only. Throws as `read_header` does.
+[[nodiscard]] std::size_t first_layer_end(ByteView data);
+
+/// A whole file from its parts. Segments are as in the file, tables say how many layers there are.
 struct FileParts {
     const jpeg::CoefficientImage& image;
     const Layout& layout;
@@ -239,17 +251,18 @@ class SymbolWalk {
 /// Trains tables on images: counts symbols by context, then joins contexts of like statistics into shared tables.
 class TableTrainer {
   public:
-    explicit TableTrainer(unsigned first_pair);
+    /// With `layer_bits`, for files of two layers.
+    explicit TableTrainer(unsigned first_pair, unsigned layer_bits = 0);
 
     void add(const jpeg::CoefficientImage& image);
-    /// Adds all that another trainer, of the same first pair, has seen. Order does not matter.
-    void add(const TableTrainer& other);
     /// A table set. Contexts and symbols that never occurred stay possible.
     [[nodiscard]] ByteBuffer finish() const;
 
   private:
     unsigned first_pair_;
-    std::vector<std::uint32_t> counts_;  ///< by [context][symbol]
+    unsigned layer_bits_;
+    std::vector<std::uint32_t> counts_;      ///< by [context][symbol]
+    std::vector<std::uint32_t> refinement_;  ///< the same of the second layer
 };
 
 }  // namespace penstock::sluice

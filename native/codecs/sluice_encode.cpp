@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "codecs/jpeg_back.h"
 #include "codecs/sluice.h"
+#include "codecs/sluice_layers.h"
 
 namespace penstock::sluice {
 
@@ -25,6 +26,16 @@ void check_image(const jpeg::CoefficientImage& image) {
     if (!jpeg::geometry_of(frame, 1)) refuse("jpeg has a sampling that sluice does not take");
     for (const jpeg::CoefficientComponent& component : image.components) {
         if (std::ranges::count(component.quantization, 0) != 0) refuse("jpeg has a quantisation step of zero");
+    }
+}
+
+// The segments of one layer.
+template <typename Walk>
+void add_segments(Walk walk, const TableSet& tables, FileParts& parts) {
+    for (std::uint32_t y = 0; y < parts.layout.tiles_down(); ++y) {
+        for (std::uint32_t x = 0; x < parts.layout.tiles_across(); ++x) {
+            parts.segments.push_back(encode_segment(walk.walk(x, y), tables));
+        }
     }
 }
 
@@ -81,13 +92,13 @@ ByteBuffer encode_image(const jpeg::CoefficientImage& image, ByteView restoratio
                         bool store_tables) {
     check_image(image);
     const Layout layout = default_layout(image);
-    SymbolWalk walk(image, layout, tables.first_pair());
     FileParts parts{image, layout, tables, store_tables, {}, restoration};
-    parts.segments.reserve(layout.tiles());
-    for (std::uint32_t y = 0; y < layout.tiles_down(); ++y) {
-        for (std::uint32_t x = 0; x < layout.tiles_across(); ++x) {
-            parts.segments.push_back(encode_segment(walk.walk(x, y), tables));
-        }
+    if (tables.layer_bits() == 0) {
+        add_segments(SymbolWalk(image, layout, tables.first_pair()), tables, parts);
+    } else {
+        const jpeg::CoefficientImage coarse = coarse_image(image, tables.layer_bits());
+        add_segments(SymbolWalk(coarse, layout, tables.first_pair()), tables, parts);
+        add_segments(RefinementWalk(image, layout, tables.layer_bits()), tables.refinement(), parts);
     }
     return write_file(parts);
 }

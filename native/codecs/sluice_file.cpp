@@ -75,7 +75,9 @@ void check_fields(ByteView data) {
         const auto side = load<std::uint32_t>(&data[at]);
         if (side == 0 || side > kMaxSide) refuse("sluice image has a side of " + std::to_string(side) + " pixels", at);
     }
-    if (data[20] != 1 || data[21] != 0) refuse_version("sluice image has layers, which are not known", 20);
+    const bool has_one_layer = data[20] == 1 && data[21] == 0;
+    const bool has_two_layers = data[20] == 2 && data[21] >= 1 && data[21] <= kMaxLayerBits;
+    if (!has_one_layer && !has_two_layers) refuse_version("sluice image has layers that are not known", 20);
     if (data[22] > 1 || data[23] != 0) refuse("sluice header has flags that do not exist", 22);
 }
 
@@ -152,6 +154,8 @@ Header read_header(ByteView data) {
     if (header.layout.max_groups() > kMaxGroups) refuse("sluice tiles have too many groups", 19);
     header.color = data[6] == 0 ? Color::grey : data[6] == 1 ? Color::ycc : Color::rgb;
     header.orientation = data[7];
+    header.num_layers = data[20];
+    header.layer_bits = data[21];
     header.has_tables = (data[22] & 1) != 0;
     header.table_set = load<std::uint64_t>(&data[24]);
     header.segments_begin = load<std::uint32_t>(&data[32]);
@@ -173,32 +177,44 @@ Index::Index(ByteView data, const Header& header, bool verify) : data_(data), he
         throw Error(ErrorCode::checksum, "offsets and tables of the sluice image do not match their checksum",
                     at_byte("sluice", kHeaderBytes), kRestore);
     }
-    segments_end_ = offset(header.layout.tiles());
     if (offset(0) != begin) refuse("first sluice segment is not where the header says", kHeaderBytes);
-    const std::uint64_t end = segments_end_ + header.restoration_bytes;
-    if (end > data.size()) {
-        refuse_short("sluice data of " + std::to_string(data.size()) + " bytes should have " + std::to_string(end),
-                     data.size());
-    }
-    if (end < data.size()) refuse("bytes follow the end of the sluice data", end);
+    check_length();
     read_tables(read_quantization());
 }
 
-std::uint32_t Index::offset(std::uint32_t tile) const noexcept {
-    return load<std::uint32_t>(data_.data() + kHeaderBytes + std::size_t{4} * tile);
+// Data may end behind the first of two layers.
+void Index::check_length() {
+    num_layers_ = header_.num_layers;
+    segments_end_ = offset(header_.num_segments());
+    const std::uint64_t end = segments_end_ + header_.restoration_bytes;
+    if (end == data_.size()) return;
+    const std::uint64_t first_end = offset(header_.layout.tiles());
+    if (num_layers_ > 1 && first_end == data_.size()) {
+        num_layers_ = 1;
+        segments_end_ = first_end;
+        return;
+    }
+    if (end < data_.size()) refuse("bytes follow the end of the sluice data", end);
+    const std::string first = num_layers_ > 1 ? ", or " + std::to_string(first_end) + " for its first layer" : "";
+    refuse_short("sluice data of " + std::to_string(data_.size()) + " bytes should have " + std::to_string(end) + first,
+                 data_.size());
 }
 
-std::uint32_t Index::checksum(std::uint32_t tile) const noexcept {
-    return load<std::uint32_t>(data_.data() + header_.checksums_begin() + std::size_t{4} * tile);
+std::uint32_t Index::offset(std::uint32_t index) const noexcept {
+    return load<std::uint32_t>(data_.data() + kHeaderBytes + std::size_t{4} * index);
 }
 
-ByteView Index::segment(std::uint32_t tile) const {
-    const std::uint64_t begin = offset(tile);
-    const std::uint64_t end = offset(tile + 1);
+std::uint32_t Index::checksum(std::uint32_t index) const noexcept {
+    return load<std::uint32_t>(data_.data() + header_.checksums_begin() + std::size_t{4} * index);
+}
+
+ByteView Index::segment(std::uint32_t index) const {
+    const std::uint64_t begin = offset(index);
+    const std::uint64_t end = offset(index + 1);
     if (begin < header_.segments_begin || begin >= end || end > segments_end_) {
-        refuse("sluice segment " + std::to_string(tile) + " goes from byte " + std::to_string(begin) + " to " +
+        refuse("sluice segment " + std::to_string(index) + " goes from byte " + std::to_string(begin) + " to " +
                    std::to_string(end),
-               kHeaderBytes + std::size_t{4} * tile);
+               kHeaderBytes + std::size_t{4} * index);
     }
     return data_.subspan(begin, end - begin);
 }
@@ -220,8 +236,9 @@ void Index::read_tables(std::size_t at) {
     if (header_.has_tables) {
         const std::size_t length = end - at < 4 ? 0 : load<std::uint32_t>(&data_[at]);
         if (end - at < 4 || length > end - at - 4) refuse("sluice table set does not fit", at);
-        tables_ = std::make_shared<const TableSet>(data_.subspan(at + 4, length));
-        if (tables_->id() != header_.table_set) refuse("sluice table set has another id than the header says", at);
+        own_tables_ = std::make_unique<TableSet>(data_.subspan(at + 4, length));
+        if (own_tables_->id() != header_.table_set) refuse("sluice table set has another id than the header says", at);
+        tables_ = own_tables_.get();
         at += 4 + length;
     } else {
         tables_ = find_tables(header_.table_set);
@@ -233,11 +250,11 @@ void Index::read_tables(std::size_t at) {
         at += 8 + size;
     }
     if (tables_ == nullptr) {
-        throw Error(ErrorCode::unsupported,
-                    "sluice image needs a table set that is not known here: " + table_set_name(header_.table_set),
+        throw Error(ErrorCode::unsupported, "sluice image needs a table set that is not known here",
                     at_byte("sluice", 24),
-                    "keep the dataset open that it belongs to, or register its tables with penstock.codecs.sluice");
+                    "open the dataset that it belongs to, or register its tables with penstock.codecs.sluice");
     }
+    if (tables_->layer_bits() != header_.layer_bits) refuse("sluice table set belongs to files of other layers", 21);
 }
 
 ByteView Index::restoration() const {
@@ -248,6 +265,13 @@ ByteView Index::restoration() const {
                     at_byte("sluice", segments_end_), kRestore);
     }
     return part.subspan(4);
+}
+
+std::size_t first_layer_end(ByteView data) {
+    const Header header = read_header(data);
+    if (data.size() < header.segments_begin) refuse_short("sluice data ends before its first segment", data.size());
+    if (header.segments_begin < header.quantization_begin()) refuse("sluice segments begin before the offsets end", 32);
+    return load<std::uint32_t>(data.data() + kHeaderBytes + std::size_t{4} * header.layout.tiles());
 }
 
 TileFault parse_segment(ByteView segment, std::size_t num_active_lanes, SegmentParts& parts) noexcept {
@@ -289,7 +313,8 @@ void write_fields(ByteBuffer& out, const FileParts& parts, std::uint64_t table_s
         out.data()[16 + c] = static_cast<std::uint8_t>(sampling.across | sampling.down << 4);
     }
     out.data()[19] = static_cast<std::uint8_t>(parts.layout.units_across | parts.layout.units_down << 4);
-    out.data()[20] = 1;
+    out.data()[20] = parts.tables.layer_bits() == 0 ? 1 : 2;
+    out.data()[21] = static_cast<std::uint8_t>(parts.tables.layer_bits());
     out.data()[22] = parts.store_tables ? 1 : 0;
     std::memcpy(out.data() + 24, &table_set, sizeof table_set);
 }
@@ -297,8 +322,8 @@ void write_fields(ByteBuffer& out, const FileParts& parts, std::uint64_t table_s
 }  // namespace
 
 ByteBuffer write_file(const FileParts& parts) {
-    const std::size_t tiles = parts.segments.size();
-    ByteBuffer out(kHeaderBytes + 4 * (tiles + 1) + 4 * tiles);
+    const std::size_t count = parts.segments.size();
+    ByteBuffer out(kHeaderBytes + 4 * (count + 1) + 4 * count);
     write_fields(out, parts, parts.tables.id());
     const jpeg::QuantTable* previous = nullptr;
     for (const jpeg::CoefficientComponent& component : parts.image.components) {
@@ -318,12 +343,12 @@ ByteBuffer write_file(const FileParts& parts) {
                     "keep it as jpeg");
     }
     out.reserve(total);
-    for (std::size_t tile = 0; tile < tiles; ++tile) {
-        put(out, kHeaderBytes + 4 * tile, static_cast<std::uint32_t>(out.size()));
-        put(out, kHeaderBytes + 4 * (tiles + 1) + 4 * tile, crc32c(parts.segments[tile].view()));
-        out.append(parts.segments[tile].data(), parts.segments[tile].size());
+    for (std::size_t i = 0; i < count; ++i) {
+        put(out, kHeaderBytes + 4 * i, static_cast<std::uint32_t>(out.size()));
+        put(out, kHeaderBytes + 4 * (count + 1) + 4 * i, crc32c(parts.segments[i].view()));
+        out.append(parts.segments[i].data(), parts.segments[i].size());
     }
-    put(out, kHeaderBytes + 4 * tiles, static_cast<std::uint32_t>(out.size()));
+    put(out, kHeaderBytes + 4 * count, static_cast<std::uint32_t>(out.size()));
     if (!parts.restoration.empty()) {
         const std::uint32_t crc = crc32c(parts.restoration);
         out.append(&crc, sizeof crc);

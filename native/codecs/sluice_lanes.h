@@ -57,6 +57,17 @@ inline void add_classes(const std::uint8_t* __restrict values, const std::array<
     }
 }
 
+/// Mean of the counts left, right, above and below an odd lane; outside of the group the opposite neighbour stands in.
+inline unsigned mean_of_neighbours(const std::uint8_t* counts, unsigned lane) noexcept {
+    const unsigned x = lane % 8;
+    const unsigned y = lane / 8;
+    const unsigned left = counts[x > 0 ? lane - 1 : lane + 1];
+    const unsigned right = counts[x < 7 ? lane + 1 : lane - 1];
+    const unsigned top = counts[y > 0 ? lane - 8 : lane + 8];
+    const unsigned bottom = counts[y < 7 ? lane + 8 : lane - 8];
+    return (((left + right + 1) >> 1) + ((top + bottom + 1) >> 1) + 1) >> 1;
+}
+
 /// The two magnitudes of each pair.
 inline void split_pairs(const std::uint8_t* __restrict symbols, std::uint8_t* __restrict first,
                         std::uint8_t* __restrict second) noexcept {

@@ -3,6 +3,7 @@
 
 #include "base/cpu.h"
 #include "codecs/sluice.h"
+#include "codecs/sluice_layers.h"
 #include "codecs/sluice_transcode.h"
 
 namespace penstock::sluice {
@@ -35,6 +36,18 @@ DecodeTile active_decode_tile() noexcept {
     if (active_simd_path() >= SimdPath::avx2) return gathers() ? decode_tile_avx2_gather : decode_tile_avx2;
 #endif
     return decode_tile_plain;
+}
+
+LayerDecoders active_layer_decoders() noexcept {
+#if defined(__x86_64__)
+    if (active_simd_path() >= SimdPath::avx512) {
+        return {gathers() ? refine_tile_avx512_gather : refine_tile_avx512, widen_groups_avx512};
+    }
+    if (active_simd_path() >= SimdPath::avx2) {
+        return {gathers() ? refine_tile_avx2_gather : refine_tile_avx2, widen_groups_avx2};
+    }
+#endif
+    return {};
 }
 
 }  // namespace penstock::sluice

@@ -7,50 +7,11 @@
 #include "base/error.h"
 #include "codecs/sluice.h"
 #include "codecs/sluice_lanes.h"
+#include "codecs/sluice_raw_planes.h"
 
 namespace penstock::sluice {
 
 namespace {
-
-/// Collects bits, the least significant bit of each byte first.
-class BitWriter {
-  public:
-    explicit BitWriter(std::vector<std::uint8_t>& out) : out_(out) {}
-
-    void put(std::uint64_t bits, unsigned count) {
-        pending_ |= bits << num_pending_;
-        const unsigned taken = std::min(count, 64 - num_pending_);
-        num_pending_ += taken;
-        if (num_pending_ < 64) return;
-        append(8);
-        pending_ = taken < 64 ? bits >> taken : 0;
-        num_pending_ = count - taken;
-    }
-    void finish() {
-        append((num_pending_ + 7) / 8);
-        pending_ = 0;
-        num_pending_ = 0;
-    }
-
-  private:
-    void append(std::size_t num_bytes) {
-        std::uint8_t bytes[8];
-        std::memcpy(bytes, &pending_, sizeof bytes);
-        out_.insert(out_.end(), bytes, bytes + num_bytes);
-    }
-
-    std::vector<std::uint8_t>& out_;
-    std::uint64_t pending_ = 0;
-    unsigned num_pending_ = 0;
-};
-
-/// A plane: one bit for each lane that takes part, in order of lanes.
-struct Plane {
-    std::uint64_t bits = 0;
-    unsigned count = 0;
-
-    void add(bool bit) noexcept { bits |= std::uint64_t{bit} << count++; }
-};
 
 struct alignas(64) Group {
     std::int16_t values[kPositions][kLanes];
@@ -118,16 +79,13 @@ class SymbolWalk::State {
         tile_.contexts.clear();
         tile_.symbols.clear();
         tile_.step_ends.clear();
-        tile_.raw.clear();
-        tile_.payload.fill(0);
         std::size_t num_lanes = 0;
         for (std::size_t g = 0; g < num_groups_; ++g) {
             load(places[g], groups_[g]);
             num_lanes += static_cast<std::size_t>(std::popcount(places[g].active));
         }
         tile_.num_states = std::min(kNumStates, num_lanes);
-        num_deferred_ = 0;
-        defers_ = true;
+        raw_.begin();
     }
 
     void load(const TileGroup& place, Group& group) const {
@@ -206,15 +164,8 @@ class SymbolWalk::State {
         end_step();
         for (Group& group : live()) {
             each_lane(group.active & ~kEvenLanes, [&](unsigned lane) {
-                const std::uint8_t* const counts = group.counts;
-                const unsigned x = lane % 8;
-                const unsigned y = lane / 8;
-                const unsigned left = counts[x > 0 ? lane - 1 : lane + 1];
-                const unsigned right = counts[x < 7 ? lane + 1 : lane - 1];
-                const unsigned top = counts[y > 0 ? lane - 8 : lane + 8];
-                const unsigned bottom = counts[y < 7 ? lane + 8 : lane - 8];
-                const unsigned mean = (((left + right + 1) >> 1) + ((top + bottom + 1) >> 1) + 1) >> 1;
-                add(group, kOddContexts + 8 * kCountClass[mean] + kDcClass[group.tokens[0][lane]], counts[lane]);
+                const unsigned mean = mean_of_neighbours(group.counts, lane);
+                add(group, kOddContexts + 8 * kCountClass[mean] + kDcClass[group.tokens[0][lane]], group.counts[lane]);
             });
         }
         end_step();
@@ -259,28 +210,14 @@ class SymbolWalk::State {
         return plane;
     }
 
-    void put(const Plane& plane) { raw_.put(plane.bits, plane.count); }
-
-    // Signs go into the states while there is room.
-    void put_signs(const Plane& plane, unsigned k) {
-        if (k == 0 || plane.count == 0) {
-            put(plane);
-            return;
-        }
-        defers_ = defers_ && num_deferred_ + plane.count <= kPayloadBits * tile_.num_states;
-        if (!defers_) {
-            put(plane);
-            return;
-        }
-        for (unsigned i = 0; i < plane.count; ++i, ++num_deferred_) {
-            const auto bit = static_cast<unsigned>(plane.bits >> i & 1);
-            tile_.payload[num_deferred_ / kPayloadBits] |=
-                static_cast<std::uint16_t>(bit << num_deferred_ % kPayloadBits);
-        }
-    }
+    void put(const Plane& plane) { raw_.put(plane); }
 
     void put_raw(const Group& group, unsigned k) {
-        put_signs(signs(group, k), k);
+        if (k == 0) {
+            put(signs(group, k));
+        } else {
+            raw_.put_deferrable(signs(group, k));
+        }
         std::uint8_t most = 0;
         for (const std::uint8_t token : group.tokens[k]) most = std::max(most, token);
         if (most <= kLastDirectToken) return;
@@ -345,9 +282,7 @@ class SymbolWalk::State {
     std::vector<Group> groups_;
     std::size_t num_groups_ = 0;
     TileSymbols tile_;
-    BitWriter raw_{tile_.raw};
-    std::size_t num_deferred_ = 0;
-    bool defers_ = true;
+    RawPlanes raw_{tile_};
 };
 
 SymbolWalk::SymbolWalk(const jpeg::CoefficientImage& image, const Layout& layout, unsigned first_pair)

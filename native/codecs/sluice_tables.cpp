@@ -1,13 +1,10 @@
 #include "codecs/sluice_tables.h"
 
-#include <pthread.h>
 #include <xxhash.h>
 
 #include <algorithm>
-#include <cstdio>
+#include <atomic>
 #include <cstring>
-#include <map>
-#include <mutex>
 #include <string>
 #include <utility>
 
@@ -30,8 +27,10 @@ constexpr std::size_t kCounts = 2;
                 "the tables are damaged: restore them from the dataset's manifest, or train them again");
 }
 
+unsigned num_tokens(unsigned refinement_bits) { return refinement_bits == 0 ? kNumTokens : 1U << refinement_bits; }
+
 // Checks the header; gives the number of tables of each kind.
-std::array<unsigned, 3> read_head(ByteView bytes) {
+std::array<unsigned, 3> read_head(ByteView bytes, unsigned refinement_bits) {
     if (bytes.size() < kHeaderBytes) refuse("is shorter than its header", bytes.size());
     if (std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) != 0) refuse("does not begin with its magic bytes", 0);
     if (bytes[4] != 1) {
@@ -44,10 +43,13 @@ std::array<unsigned, 3> read_head(ByteView bytes) {
     if (counts[kTokens] == 0 || counts[kCounts] == 0) refuse("lacks tables", 6);
     if ((counts[kPairs] == 0) != (first_pair == kPositions)) refuse("has pair tables without pairs, or none", 7);
     if (counts[kTokens] + counts[kPairs] + counts[kCounts] > kMaxTables) refuse("has too many tables", 6);
-    if ((bytes[9] | bytes[10] | bytes[11]) != 0) refuse("has a header that is not known", 9);
-    const std::size_t expected = kHeaderBytes +
-                                 2 * (kNumTokens * counts[kTokens] + kNumSymbols * (counts[kPairs] + counts[kCounts])) +
-                                 kNumClasses * num_contexts(first_pair);
+    if (bytes[9] != refinement_bits) refuse("belongs to another layer", 9);
+    if (refinement_bits != 0 && first_pair != kPositions) refuse("has pairs in the second layer", 5);
+    if ((bytes[10] | bytes[11]) != 0) refuse("has a header that is not known", 10);
+    const std::size_t expected =
+        kHeaderBytes +
+        2 * (num_tokens(refinement_bits) * counts[kTokens] + kNumSymbols * (counts[kPairs] + counts[kCounts])) +
+        kNumClasses * num_contexts(first_pair);
     if (bytes.size() != expected) refuse("has another length than its header says", bytes.size());
     std::uint32_t crc = 0;
     std::memcpy(&crc, &bytes[12], sizeof crc);
@@ -62,14 +64,23 @@ std::array<unsigned, 3> read_head(ByteView bytes) {
 
 std::uint64_t table_set_id(ByteView bytes) noexcept { return XXH64(bytes.data(), bytes.size(), 0); }
 
-std::string table_set_name(std::uint64_t id) {
-    std::array<char, 17> digits{};
-    (void)std::snprintf(digits.data(), digits.size(), "%016llx", static_cast<unsigned long long>(id));
-    return digits.data();
+TableSet::TableSet(ByteView bytes) {
+    if (!is_layered_table_set(bytes)) {
+        read(bytes, 0);
+        return;
+    }
+    const LayeredTables parts = split_layered_table_set(bytes);
+    read(parts.coarse, 0);
+    refinement_.reset(new TableSet());
+    refinement_->read(parts.refinement, parts.bits);
+    layer_bits_ = parts.bits;
+    bytes_.resize(0);
+    bytes_.append(bytes.data(), bytes.size());
+    id_ = table_set_id(bytes);
 }
 
-TableSet::TableSet(ByteView bytes) {
-    const std::array<unsigned, 3> counts = read_head(bytes);
+void TableSet::read(ByteView bytes, unsigned refinement_bits) {
+    const std::array<unsigned, 3> counts = read_head(bytes, refinement_bits);
     bytes_.append(bytes.data(), bytes.size());
     id_ = table_set_id(bytes);
     decode_.first_pair = bytes[5];
@@ -77,9 +88,9 @@ TableSet::TableSet(ByteView bytes) {
     decode_.entries.reserve(std::size_t{num_tables} * kNumSlots);
     encode_.reserve(std::size_t{num_tables} * kNumSymbols);
     std::size_t at = kHeaderBytes;
-    read_tables(at, counts[kTokens], kNumTokens);
+    read_tables(at, counts[kTokens], num_tokens(refinement_bits));
     read_tables(at, counts[kPairs] + counts[kCounts], kNumSymbols);
-    read_map(bytes_.view().subspan(at), counts);
+    read_map(at, counts);
 }
 
 void TableSet::read_tables(std::size_t& at, unsigned count, unsigned num_symbols) {
@@ -104,7 +115,8 @@ void TableSet::read_tables(std::size_t& at, unsigned count, unsigned num_symbols
     }
 }
 
-void TableSet::read_map(ByteView map, const std::array<unsigned, 3>& counts) {
+void TableSet::read_map(std::size_t at, const std::array<unsigned, 3>& counts) {
+    const ByteView map = bytes_.view().subspan(at);
     const unsigned first_pair = decode_.first_pair;
     const unsigned each = num_contexts(first_pair);
     const std::array<unsigned, 4> limits{0, counts[kTokens], counts[kTokens] + counts[kPairs],
@@ -115,7 +127,7 @@ void TableSet::read_map(ByteView map, const std::array<unsigned, 3>& counts) {
         std::size_t kind = in_class >= first_pair_context ? kPairs : kTokens;
         if (in_class >= kEvenContexts && in_class < kPositionContexts) kind = kCounts;
         if (map[context] < limits[kind] || map[context] >= limits[kind + 1]) {
-            refuse("maps a context to a table of another kind", bytes_.size() - map.size() + context);
+            refuse("maps a context to a table of another kind", at + context);
         }
     }
     map_.assign(map.begin(), map.end());
@@ -144,7 +156,7 @@ ByteBuffer write_table_set(const TableSetParts& parts) {
                                             static_cast<std::uint8_t>(parts.counts[kTokens]),
                                             static_cast<std::uint8_t>(parts.counts[kPairs]),
                                             static_cast<std::uint8_t>(parts.counts[kCounts]),
-                                            0,
+                                            static_cast<std::uint8_t>(parts.refinement_bits),
                                             0,
                                             0};
     out.append(head.data(), head.size());
@@ -156,81 +168,42 @@ ByteBuffer write_table_set(const TableSetParts& parts) {
     return out;
 }
 
-// Known table sets -------------------------------------------------------------------------------------------------
+// Known table sets: a list that only grows, so that a decode in a forked child never waits for a lock -----------------
 
 namespace {
 
-struct Registry {
-    std::mutex mutex;
-    std::map<std::uint64_t, std::weak_ptr<const TableSet>> known;
-    std::map<std::uint64_t, std::shared_ptr<const TableSet>> kept;  // those that stay for good
+struct Known {
+    explicit Known(ByteView bytes) : tables(bytes) {}
 
-    static Registry& get() {
-        // Never destroyed: threads may decode until the process ends. A forking thread holds the lock meanwhile, so
-        // that the child finds it whole.
-        static auto* registry = [] {
-            auto* made = new Registry;
-            (void)::pthread_atfork([] { get().mutex.lock(); }, [] { get().mutex.unlock(); },
-                                   [] { get().mutex.unlock(); });
-            return made;
-        }();
-        return *registry;
-    }
-
-    // A known set; forgets the sets that nobody holds any more.
-    std::shared_ptr<const TableSet> find(std::uint64_t id) {
-        const auto found = known.find(id);
-        return found == known.end() ? nullptr : found->second.lock();
-    }
-
-    void forget_unused() {
-        std::erase_if(known, [](const auto& entry) { return entry.second.expired(); });
-    }
+    TableSet tables;
+    Known* next = nullptr;
 };
 
-std::shared_ptr<const TableSet> shared_default() {
-    return {std::shared_ptr<const TableSet>{}, &default_tables()};  // never freed, so nothing counts
+std::atomic<Known*> known_tables{nullptr};
+
+const TableSet* find_registered(std::uint64_t id) noexcept {
+    for (const Known* known = known_tables.load(std::memory_order_acquire); known != nullptr; known = known->next) {
+        if (known->tables.id() == id) return &known->tables;
+    }
+    return nullptr;
 }
 
 }  // namespace
 
-std::shared_ptr<const TableSet> hold_tables(ByteView bytes) {
-    if (auto found = find_tables(table_set_id(bytes)); found != nullptr) return found;
-    auto made = std::make_shared<const TableSet>(bytes);
-    Registry& registry = Registry::get();
-    const std::lock_guard lock(registry.mutex);
-    if (auto found = registry.find(made->id()); found != nullptr) return found;  // another thread was faster
-    registry.forget_unused();
-    registry.known[made->id()] = made;
-    return made;
-}
-
-std::shared_ptr<const TableSet> keep_tables(ByteView bytes) {
-    std::shared_ptr<const TableSet> tables = hold_tables(bytes);
-    if (tables->id() == default_tables().id()) return tables;
-    Registry& registry = Registry::get();
-    const std::lock_guard lock(registry.mutex);
-    if (!registry.kept.contains(tables->id()) && registry.kept.size() >= kMaxKept) {
-        throw Error(ErrorCode::bad_argument,
-                    "this process keeps " + std::to_string(kMaxKept) + " sluice table sets already", "tables",
-                    "write files that contain their table set, or datasets, which release theirs when they are closed");
+const TableSet& register_tables(ByteView bytes) {
+    if (const TableSet* found = find_tables(table_set_id(bytes)); found != nullptr) return *found;
+    auto known = std::make_unique<Known>(bytes);
+    known->next = known_tables.load(std::memory_order_acquire);
+    while (!known_tables.compare_exchange_weak(known->next, known.get(), std::memory_order_acq_rel)) {
     }
-    registry.kept[tables->id()] = tables;
-    return tables;
+    return known.release()->tables;
 }
 
-std::shared_ptr<const TableSet> find_tables(std::uint64_t id) {
-    if (default_tables().id() == id) return shared_default();
-    Registry& registry = Registry::get();
-    const std::lock_guard lock(registry.mutex);
-    return registry.find(id);
-}
-
-std::size_t num_known_tables() {
-    Registry& registry = Registry::get();
-    const std::lock_guard lock(registry.mutex);
-    registry.forget_unused();
-    return registry.known.size();
+const TableSet* find_tables(std::uint64_t id) {
+    const TableSet& standard = default_tables();
+    if (standard.id() == id) return &standard;
+    const TableSet* const layered = find_default_layered_tables(id);
+    return layered != nullptr ? layered : find_registered(id);
 }
 
 }  // namespace penstock::sluice

@@ -4,7 +4,6 @@
 #include <array>
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "base/buffer.h"
@@ -34,7 +33,9 @@ struct EncodeEntry {
     std::uint16_t begin;
 };
 
-/// A checked table set. Never changes.
+inline constexpr unsigned kMaxLayerBits = 3;
+
+/// A checked table set, for files of one layer or of two. Never changes.
 class TableSet {
   public:
     /// Parses and checks; throws `corrupt` or `truncated`, and `unsupported` for another version.
@@ -48,12 +49,20 @@ class TableSet {
     [[nodiscard]] const std::vector<std::uint8_t>& context_map() const noexcept { return map_; }
     /// Entries by [table][symbol], kNumSymbols to a table.
     [[nodiscard]] const std::vector<EncodeEntry>& encode() const noexcept { return encode_; }
+    /// Bits that the second layer of its files adds; 0: files of one layer.
+    [[nodiscard]] unsigned layer_bits() const noexcept { return layer_bits_; }
+    /// The tables of the second layer, if there is one. All others are those of the first.
+    [[nodiscard]] const TableSet& refinement() const noexcept { return *refinement_; }
 
   private:
+    TableSet() = default;
+    void read(ByteView bytes, unsigned refinement_bits);
     void read_tables(std::size_t& at, unsigned count, unsigned num_symbols);
-    void read_map(ByteView map, const std::array<unsigned, 3>& counts);
+    void read_map(std::size_t at, const std::array<unsigned, 3>& counts);
 
     ByteBuffer bytes_;
+    unsigned layer_bits_ = 0;
+    std::unique_ptr<TableSet> refinement_;
     std::uint64_t id_ = 0;
     DecodeTables decode_;
     std::vector<std::uint8_t> map_;
@@ -63,6 +72,7 @@ class TableSet {
 /// The parts of a table set before they are bytes.
 struct TableSetParts {
     unsigned first_pair = kPositions;
+    unsigned refinement_bits = 0;            ///< of a set for layer 2; else 0
     std::array<unsigned, 3> counts{};        ///< tables of tokens, pairs and counts
     std::vector<std::uint16_t> frequencies;  ///< table after table, as stored
     std::vector<std::uint8_t> context_map;
@@ -70,29 +80,45 @@ struct TableSetParts {
 
 [[nodiscard]] ByteBuffer write_table_set(const TableSetParts& parts);
 
+/// The parts of a layered table set.
+struct LayeredTables {
+    unsigned bits = 0;
+    ByteView coarse;
+    ByteView refinement;
+};
+
+[[nodiscard]] bool is_layered_table_set(ByteView bytes) noexcept;
+/// Checks the head and the lengths, not the sets inside. Throws as `TableSet` does.
+[[nodiscard]] LayeredTables split_layered_table_set(ByteView bytes);
+[[nodiscard]] ByteBuffer write_layered_table_set(const LayeredTables& parts);
+
 /// XXH64 of the bytes.
 [[nodiscard]] std::uint64_t table_set_id(ByteView bytes) noexcept;
-
-/// An id as people and manifests write it: 16 hexadecimal digits.
-[[nodiscard]] std::string table_set_name(std::uint64_t id);
 
 /// The table set that comes with the codec.
 [[nodiscard]] const TableSet& default_tables();
 
-/// Makes a table set known to this process as long as the result is held by anyone. The same set is kept once. Throws
-/// as `TableSet` does. Safe from many threads.
-[[nodiscard]] std::shared_ptr<const TableSet> hold_tables(ByteView bytes);
+/// The one for files of two layers, of which the second adds 1 to kMaxLayerBits bits.
+[[nodiscard]] const TableSet& default_layered_tables(unsigned bits);
 
-/// Makes a table set known to this process for good. Throws as `TableSet` does, and `bad_argument` if kMaxKept other
-/// sets are kept already. Safe from many threads.
-std::shared_ptr<const TableSet> keep_tables(ByteView bytes);
+/// The one of them that has this id, or null.
+[[nodiscard]] const TableSet* find_default_layered_tables(std::uint64_t id);
 
-inline constexpr std::size_t kMaxKept = 256;  ///< about 330 KB each
+/// A table set as it ships: compressed with deflate, eight bytes to a number.
+struct PackedTables {
+    std::uint64_t id = 0;
+    std::size_t num_bytes = 0;
+    std::size_t packed_bytes = 0;
+    const std::uint64_t* packed = nullptr;
+};
+/// By bits - 1.
+extern const std::array<PackedTables, kMaxLayerBits> kPackedLayeredTables;
 
-/// A known table set, the default one among them; null if none has this id. A forked child may call it.
-[[nodiscard]] std::shared_ptr<const TableSet> find_tables(std::uint64_t id);
+/// Makes a table set known to this process, for good; one that is known already is left as it is. Throws as `TableSet`
+/// does. Safe from many threads.
+const TableSet& register_tables(ByteView bytes);
 
-/// Number of table sets that are known, the default one not counted. For tests.
-[[nodiscard]] std::size_t num_known_tables();
+/// A known table set, the default ones among them; null if none has this id. Never blocks.
+[[nodiscard]] const TableSet* find_tables(std::uint64_t id);
 
 }  // namespace penstock::sluice

@@ -6,6 +6,7 @@
 
 #include "base/buffer.h"
 #include "codecs/sluice.h"
+#include "codecs/sluice_layers.h"
 
 namespace penstock::sluice {
 
@@ -20,7 +21,7 @@ class TileReader {
 
     TileReader(ByteView data, const Header& header, const Index& index, const Options& options);
 
-    /// Decodes tile (x, y). Throws `checksum` or `corrupt`.
+    /// Decodes tile (x, y), with all layers that are in the data. Throws `checksum` or `corrupt`.
     void decode(std::uint32_t tile_x, std::uint32_t tile_y);
 
     /// Groups of the tile that was decoded last, and their coefficients.
@@ -35,6 +36,7 @@ class TileReader {
     }
 
   private:
+    void decode_segment(std::uint32_t tile, unsigned layer);
     ByteView with_slack(ByteView segment);
 
     ByteView data_;
@@ -42,6 +44,7 @@ class TileReader {
     const Index& index_;
     bool verify_;
     DecodeTile decode_tile_;
+    LayerDecoders layers_;
     std::array<TileGroup, kMaxGroups> groups_{};
     std::size_t num_groups_ = 0;
     PoolBlock memory_;

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "codecs/sluice.h"
+#include "codecs/sluice_layers.h"
 
 namespace penstock::sluice {
 
@@ -156,36 +157,36 @@ class Clustering {
 
 }  // namespace
 
-TableTrainer::TableTrainer(unsigned first_pair)
-    : first_pair_(first_pair), counts_(std::size_t{kNumClasses} * num_contexts(first_pair) * kNumSymbols) {}
+namespace {
 
-void TableTrainer::add(const jpeg::CoefficientImage& image) {
-    const Layout layout = default_layout(image);
-    SymbolWalk walk(image, layout, first_pair_);
+std::size_t num_counts(unsigned first_pair) {
+    return std::size_t{kNumClasses} * num_contexts(first_pair) * kNumSymbols;
+}
+
+template <typename Walk>
+void count_symbols(const Layout& layout, Walk walk, std::vector<std::uint32_t>& counts) {
     for (std::uint32_t y = 0; y < layout.tiles_down(); ++y) {
         for (std::uint32_t x = 0; x < layout.tiles_across(); ++x) {
             const TileSymbols& tile = walk.walk(x, y);
             for (std::size_t i = 0; i < tile.symbols.size(); ++i) {
-                ++counts_[std::size_t{tile.contexts[i]} * kNumSymbols + tile.symbols[i]];
+                ++counts[std::size_t{tile.contexts[i]} * kNumSymbols + tile.symbols[i]];
             }
         }
     }
 }
 
-void TableTrainer::add(const TableTrainer& other) {
-    for (std::size_t i = 0; i < counts_.size(); ++i) counts_[i] += other.counts_[i];
-}
-
-ByteBuffer TableTrainer::finish() const {
-    const bool pairs = first_pair_ < kPositions;
+ByteBuffer tables_from(const std::vector<std::uint32_t>& counts, unsigned first_pair, unsigned refinement_bits) {
+    const bool pairs = first_pair < kPositions;
+    const unsigned num_tokens = refinement_bits == 0 ? kNumTokens : 1U << refinement_bits;
     TableSetParts parts;
-    parts.first_pair = first_pair_;
+    parts.first_pair = first_pair;
+    parts.refinement_bits = refinement_bits;
     parts.counts = {pairs ? kTokenTables : kTokenTablesAlone, pairs ? kPairTables : 0,
                     pairs ? kCountTables : kCountTablesAlone};
-    const unsigned each = num_contexts(first_pair_);
+    const unsigned each = num_contexts(first_pair);
     parts.context_map.resize(std::size_t{kNumClasses} * each);
     std::array<std::vector<unsigned>, 3> contexts;
-    const unsigned first_pair_context = pairs ? position_contexts(first_pair_, first_pair_) : each;
+    const unsigned first_pair_context = pairs ? position_contexts(first_pair, first_pair) : each;
     for (unsigned context = 0; context < kNumClasses * each; ++context) {
         const unsigned in_class = context % each;
         std::size_t kind = in_class >= first_pair_context ? 1 : 0;
@@ -195,11 +196,37 @@ ByteBuffer TableTrainer::finish() const {
     unsigned first_table = 0;
     for (std::size_t kind = 0; kind < contexts.size(); ++kind) {
         if (parts.counts[kind] == 0) continue;
-        const Clustering clustering(counts_, contexts[kind], parts.counts[kind], kind == 0 ? kNumTokens : kNumSymbols);
+        const Clustering clustering(counts, contexts[kind], parts.counts[kind], kind == 0 ? num_tokens : kNumSymbols);
         clustering.write(first_table, parts);
         first_table += parts.counts[kind];
     }
     return write_table_set(parts);
+}
+
+}  // namespace
+
+TableTrainer::TableTrainer(unsigned first_pair, unsigned layer_bits)
+    : first_pair_(first_pair),
+      layer_bits_(layer_bits),
+      counts_(num_counts(first_pair)),
+      refinement_(layer_bits != 0 ? num_counts(kPositions) : 0) {}
+
+void TableTrainer::add(const jpeg::CoefficientImage& image) {
+    const Layout layout = default_layout(image);
+    if (layer_bits_ == 0) {
+        count_symbols(layout, SymbolWalk(image, layout, first_pair_), counts_);
+        return;
+    }
+    const jpeg::CoefficientImage coarse = coarse_image(image, layer_bits_);
+    count_symbols(layout, SymbolWalk(coarse, layout, first_pair_), counts_);
+    count_symbols(layout, RefinementWalk(image, layout, layer_bits_), refinement_);
+}
+
+ByteBuffer TableTrainer::finish() const {
+    ByteBuffer first = tables_from(counts_, first_pair_, 0);
+    if (layer_bits_ == 0) return first;
+    const ByteBuffer second = tables_from(refinement_, kPositions, layer_bits_);
+    return write_layered_table_set({layer_bits_, first.view(), second.view()});
 }
 
 }  // namespace penstock::sluice

@@ -1,7 +1,7 @@
 #include "codecs/sluice_transcode.h"
 
 #include <bit>
-#include <mutex>
+#include <string>
 #include <utility>
 
 #include "base/error.h"
@@ -44,7 +44,28 @@ void copy_group(const TileGroup& group, const jpeg::CoefficientGroup& from, jpeg
     }
 }
 
-jpeg::CoefficientImage read_image(ByteView data, const Header& header, const Index& index) {
+}  // namespace
+
+ByteBuffer from_jpeg(ByteView jpeg, const TranscodeOptions& options) {
+    const jpeg::TakenApart parts = jpeg::take_apart(jpeg, options.max_pixels);
+    const TableSet& standard = options.layer_bits == 0 ? default_tables() : default_layered_tables(options.layer_bits);
+    const TableSet& tables = options.tables != nullptr ? *options.tables : standard;
+    return encode_image(parts.image, parts.restoration.view(), tables, options.store_tables);
+}
+
+ByteBuffer to_jpeg(ByteView data, std::uint64_t max_pixels) {
+    (void)inspect_image(*find_codec("sluice"), data, max_pixels);
+    const Header header = read_header(data);
+    const Index index(data, header, true);
+    if (index.num_layers() < header.num_layers) {
+        throw Error(ErrorCode::truncated, "sluice data ends behind its first layer", "end of the sluice data",
+                    "read the whole file: the JPEG cannot be restored from a prefix");
+    }
+    const ByteView restoration = index.restoration();
+    if (restoration.empty()) {
+        throw Error(ErrorCode::unsupported, "sluice image has no restoration data", "end of the sluice data",
+                    "decode it and encode its pixels, for example as jpeg:q=95");
+    }
     jpeg::CoefficientImage image = empty_image(header, index);
     TileReader reader(data, header, index, {});
     for (std::uint32_t y = 0; y < header.layout.tiles_down(); ++y) {
@@ -56,97 +77,38 @@ jpeg::CoefficientImage read_image(ByteView data, const Header& header, const Ind
             }
         }
     }
-    return image;
+    return jpeg::put_together(image, restoration);
 }
 
-}  // namespace
-
-ByteBuffer from_jpeg(ByteView jpeg, const TranscodeOptions& options) {
-    const jpeg::TakenApart parts = jpeg::take_apart(jpeg, options.max_pixels);
-    const TableSet& tables = options.tables != nullptr ? *options.tables : default_tables();
-    return encode_image(parts.image, parts.restoration.view(), tables, options.store_tables);
+unsigned layer_bits_of(const Parameters& parameters) {
+    if (parameters.text("layers", "1") != "2") return 0;
+    const std::string bits(parameters.text("bits", "2"));
+    return bits == "1" ? 1 : bits == "2" ? 2 : 3;
 }
 
-ByteBuffer to_jpeg(ByteView data, std::uint64_t max_pixels) {
-    (void)inspect_image(*find_codec("sluice"), data, max_pixels);
-    const Header header = read_header(data);
-    const Index index(data, header, true);
-    const ByteView restoration = index.restoration();
-    if (restoration.empty()) {
-        throw Error(ErrorCode::unsupported, "sluice image has no restoration data", "end of the sluice data",
-                    "decode it and encode its pixels, for example as jpeg:q=95");
-    }
-    return jpeg::put_together(read_image(data, header, index), restoration);
+std::size_t first_layer_bytes(ByteView data) {
+    const std::size_t end = read_header(data).num_layers == 1 ? data.size() : first_layer_end(data);
+    if (end <= data.size()) return end;
+    throw Error(ErrorCode::truncated, "sluice data ends within its first layer", "end of the sluice data",
+                "the file is cut off: restore it from its source");
 }
 
-ByteBuffer recode(ByteView data, const TranscodeOptions& options) {
-    (void)inspect_image(*find_codec("sluice"), data, options.max_pixels);
-    const Header header = read_header(data);
-    const Index index(data, header, true);
-    const TableSet& tables = options.tables != nullptr ? *options.tables : default_tables();
-    return encode_image(read_image(data, header, index), index.restoration(), tables, options.store_tables);
-}
-
-Facts facts_of(ByteView data) {
-    const Header header = read_header(data);
-    Facts facts;
-    facts.table_set = header.table_set;
-    facts.is_default = header.table_set == default_tables().id();
-    facts.has_tables = header.has_tables;
-    facts.is_known = header.has_tables || find_tables(header.table_set) != nullptr;
-    facts.restoration_bytes = header.restoration_bytes;
-    facts.tiles_across = header.layout.tiles_across();
-    facts.tiles_down = header.layout.tiles_down();
-    facts.tile_width = header.layout.tile_width();
-    facts.tile_height = header.layout.tile_height();
-    return facts;
-}
-
-struct Training::State {
-    explicit State(unsigned pair) : first_pair(pair), trainer(pair) {}
-
-    unsigned first_pair;
-    mutable std::mutex mutex;
-    TableTrainer trainer;
+ByteBuffer train_tables(std::span<const ByteView> jpegs, unsigned first_pair, unsigned layer_bits) {
+    TableTrainer trainer(first_pair, layer_bits);
     std::size_t num_added = 0;
-};
-
-Training::Training(unsigned first_pair) : state_(std::make_unique<State>(first_pair)) {}
-
-Training::~Training() = default;
-
-bool Training::add(ByteView jpeg, std::uint64_t max_pixels) {
-    TableTrainer own(state_->first_pair);
-    try {
-        own.add(jpeg::read_coefficients(jpeg, max_pixels));
-    } catch (const Error& error) {
-        if (error.code() == ErrorCode::out_of_memory) throw;
-        return false;
+    for (const ByteView jpeg : jpegs) {
+        try {
+            trainer.add(jpeg::read_coefficients(jpeg));
+            ++num_added;
+        } catch (const Error& error) {
+            if (error.code() == ErrorCode::out_of_memory) throw;
+        }
     }
-    const std::lock_guard lock(state_->mutex);
-    state_->trainer.add(own);
-    ++state_->num_added;
-    return true;
-}
-
-std::size_t Training::num_added() const {
-    const std::lock_guard lock(state_->mutex);
-    return state_->num_added;
-}
-
-ByteBuffer Training::finish() const {
-    const std::lock_guard lock(state_->mutex);
-    return state_->trainer.finish();
-}
-
-ByteBuffer train_tables(std::span<const ByteView> jpegs, unsigned first_pair) {
-    Training training(first_pair);
-    for (const ByteView jpeg : jpegs) (void)training.add(jpeg, kDefaultMaxPixels);
-    if (training.num_added() == 0) {
+    if (num_added == 0) {
         throw Error(ErrorCode::unsupported, "no image to train sluice tables on", "images",
                     "give some JPEG files with one or three components");
     }
-    return training.finish();
+    return trainer.finish();
 }
 
 }  // namespace penstock::sluice

@@ -6,6 +6,7 @@ from penstock import _native
 from penstock.codecs.contract import DEFAULT_MAX_PIXELS
 from penstock.codecs.format import Format
 from penstock.codecs.formats import parse_format
+from penstock.codecs.sluice import layer_bits
 from penstock.codecs.table import codec_for
 from penstock.errors import ArgumentError
 from penstock.types import Buffer
@@ -22,7 +23,7 @@ def transcode(data: Buffer, format: str | Format, *, max_pixels: int = DEFAULT_M
     file has several images (MPO), only the first is kept.
 
     "sluice" takes about 11 % fewer bytes and decodes faster. It keeps everything: transcoding it to bare "jpeg" gives
-    the original file, byte for byte.
+    the original file, byte for byte. "sluice:layers=2" also makes a prefix of the bytes a coarser image.
 
     >>> import numpy, penstock
     >>> data = penstock.encode(numpy.arange(64, dtype=numpy.uint8).reshape(8, 8), "jpeg")
@@ -39,7 +40,7 @@ def transcode(data: Buffer, format: str | Format, *, max_pixels: int = DEFAULT_M
         return bytes(data)
     jpeg = data if source == "jpeg" else _native.sluice_to_jpeg(data, max_pixels)
     if parsed.codec == "sluice":
-        return _native.sluice_from_jpeg(jpeg, max_pixels=max_pixels)
+        return _native.sluice_from_jpeg(jpeg, max_pixels=max_pixels, layer_bits=layer_bits(parsed))
     if not parsed.parameters:
         return bytes(jpeg)
     return _native.transcode_jpeg(jpeg, list(parsed.parameters), max_pixels)

@@ -26,6 +26,7 @@ FORMATS = [
     "sluice",
     "sluice:q=60:subsampling=444",
     "sluice:subsampling=422",
+    "sluice:layers=2",
     "webp",
     "webp:lossless",
     "webp:q=30:method=0",
