@@ -7,9 +7,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 
+import numpy as np
+
 import penstock
 from penstock import _native
-from penstock.codecs.sluice import from_jpeg, register_tables, train_tables
+from penstock.codecs.sluice import first_layer_bytes, from_jpeg, register_tables, train_tables
 from penstock.types import Pixels
 from tests.golden import images
 from tests.golden.kinds import Golden, Refused
@@ -24,6 +26,15 @@ CASES: dict[str, tuple[tuple[int, int, int], str]] = {
     "rgb-420": ((100, 150, 3), "q=75"),
     "rgb-fine": ((40, 48, 3), "q=100:subsampling=444"),
     "rgb-coarse": ((80, 60, 3), "q=5"),
+}
+
+
+LAYERED: dict[str, tuple[tuple[int, int, int], str, int]] = {
+    "layers-grey-1x1": ((1, 1, 1), "q=90", 2),
+    "layers-grey-photo": ((70, 90, 1), "q=85", 1),
+    "layers-rgb-444": ((130, 140, 3), "q=92:subsampling=444", 2),
+    "layers-rgb-420": ((100, 150, 3), "q=75", 3),
+    "layers-rgb-fine": ((40, 48, 3), "q=100:subsampling=444", 2),
 }
 
 
@@ -62,7 +73,35 @@ def goldens() -> Iterator[Golden]:
     yield Golden("sluice/extension.sluice", partial(jpeg_pixels, (20, 30, 3), "q=80"), write=with_extension)
 
 
-GOLDENS = list(goldens())
+def layered(shape: tuple[int, int, int], parameters: str, bits: int, _: Pixels) -> bytes:
+    """Write a file of two layers with the tables that come with the codec."""
+    return penstock.encode(images.photo(*shape), f"sluice:{parameters}:layers=2:bits={bits}")
+
+
+def first_layer(shape: tuple[int, int, int], parameters: str, bits: int, pixels: Pixels) -> bytes:
+    """Write the prefix of such a file that holds its first layer."""
+    data = layered(shape, parameters, bits, pixels)
+    return data[: first_layer_bytes(data)]
+
+
+def coarse_pixels(shape: tuple[int, int, int], parameters: str, bits: int) -> Pixels:
+    """Decode the first layer of a file without vector instructions."""
+    _native.force_simd_path("portable")
+    try:
+        return penstock.decode(first_layer(shape, parameters, bits, np.empty(0, np.uint8)))
+    finally:
+        _native.force_simd_path(_native.best_simd_path())
+
+
+def layered_goldens() -> Iterator[Golden]:
+    """List files of two layers, and prefixes of them."""
+    for name, (shape, parameters, bits) in LAYERED.items():
+        whole, coarse = partial(layered, shape, parameters, bits), partial(first_layer, shape, parameters, bits)
+        yield Golden(f"sluice/{name}.sluice", partial(jpeg_pixels, shape, parameters), write=whole)
+        yield Golden(f"sluice-prefix/{name}.sluice", partial(coarse_pixels, shape, parameters, bits), write=coarse)
+
+
+GOLDENS = [*goldens(), *layered_goldens()]
 
 
 def photo() -> SluiceFile:
@@ -141,6 +180,36 @@ def offsets_turned() -> bytes:
     return bytes(data)
 
 
+def layers() -> SluiceFile:
+    """Take apart a file of one tile and two layers."""
+    return split(penstock.encode(images.photo(16, 40, 1), "sluice:q=90:layers=2"), 2)
+
+
+def layer2_changed(change: Callable[[bytes], bytes]) -> bytes:
+    """Change the segment of the second layer."""
+    file = layers()
+    return file.with_segment(1, change(file.segments[1])).data()
+
+
+def layer1_end() -> int:
+    """Return where the first layer ends."""
+    return first_layer_bytes(layers().data())
+
+
+def layer2_damaged() -> bytes:
+    """Change a byte of the second layer and no checksum."""
+    data = bytearray(layers().data())
+    data[layer1_end() + 9] ^= 0xFF
+    return bytes(data)
+
+
+def layer1_damaged() -> bytes:
+    """Change a byte of a prefix and no checksum."""
+    data = bytearray(layers().data()[: layer1_end()])
+    data[-1] ^= 0xFF
+    return bytes(data)
+
+
 ABUSES: dict[str, tuple[Callable[[], bytes], int, str]] = {
     "cut-header": (lambda: photo().data()[:47], CUT, "shorter than its 48-byte header"),
     "cut-tables": (lambda: photo().data()[:60], CUT, "ends before its first segment"),
@@ -171,5 +240,16 @@ ABUSES: dict[str, tuple[Callable[[], bytes], int, str]] = {
     "raw-bits-missing": (partial(shorter, 1), CORRUPT, "raw bits"),
     "raw-bits-too-many": (partial(longer, b"\0"), CORRUPT, "raw bits"),
     "other-words": (other_words, CORRUPT, "tile 0"),
+    "layers-too-many-bits": (lambda: layers().with_header(21, 4).data(), NEWER, "layers"),
+    "layers-three": (lambda: layers().with_header(20, 3).data(), NEWER, "layers"),
+    "layers-other-bits": (lambda: layers().with_header(21, 3).data(), CORRUPT, "other layers"),
+    "layers-cut-first": (lambda: layers().data()[: layer1_end() - 1], CUT, "for its first layer"),
+    "layers-cut-second": (lambda: layers().data()[: layer1_end() + 1], CUT, "for its first layer"),
+    "layers-checksum-first": (layer1_damaged, CHECKSUM, "tile 0 does not match its checksum"),
+    "layers-checksum-second": (layer2_damaged, CHECKSUM, "layer 2 of tile 0 does not match its checksum"),
+    "layers-raw-bits-missing": (partial(layer2_changed, lambda old: old[:-1]), CORRUPT, "layer 2 of tile 0"),
+    "layers-raw-bits-too-many": (partial(layer2_changed, lambda old: old + b"\0"), CORRUPT, "raw bits"),
+    "layers-state-too-small": (partial(layer2_changed, lambda old: old[:4] + bytes(4) + old[8:]), CORRUPT, "state"),
+    "layers-one-in-two": (partial(layer2_changed, lambda _: layers().segments[0]), CORRUPT, "layer 2 of tile 0"),
 }
 REFUSED = [Refused(f"sluice-refused/{name}.sluice", *abuse) for name, abuse in ABUSES.items()]

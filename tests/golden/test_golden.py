@@ -9,7 +9,7 @@ import pytest
 
 import penstock
 from penstock import _native
-from penstock.codecs.sluice import default_tables, from_jpeg, to_jpeg
+from penstock.codecs.sluice import default_tables, first_layer_bytes, from_jpeg, to_jpeg
 from penstock.codecs.weir_metadata import read_metadata
 from spec.reference import sluice as sluice_reference
 from spec.reference import weir as reference
@@ -20,8 +20,9 @@ from tests.golden.make import DIGESTS, FOLDER, GOLDENS, REFUSED, digest
 EXPECTED: dict[str, str] = json.loads(DIGESTS.read_text())
 OURS = [golden for golden in GOLDENS if golden.format]
 WEIR = sorted(path for path in EXPECTED if path.endswith(".weir"))
-SLUICE = sorted(path for path in EXPECTED if path.endswith(".sluice"))
-STANDARD_SLUICE = [f"sluice/{name}.sluice" for name in sluice_files.CASES]
+SLUICE = sorted(path for path in EXPECTED if path.startswith("sluice/"))
+SLUICE_PREFIXES = sorted(path for path in EXPECTED if path.startswith("sluice-prefix/"))
+STANDARD_SLUICE = [f"sluice/{name}.sluice" for name in (*sluice_files.CASES, *sluice_files.LAYERED)]
 
 
 @pytest.mark.usefixtures("simd_path")
@@ -56,13 +57,13 @@ def test_reference_decodes_golden_file(path: str) -> None:
 @pytest.mark.parametrize("path", STANDARD_SLUICE)
 def test_golden_sluice_is_written_byte_for_byte_from_its_jpeg(path: str) -> None:
     data = (FOLDER / path).read_bytes()
-    assert from_jpeg(to_jpeg(data)) == data
+    assert from_jpeg(to_jpeg(data), bits=data[21]) == data
 
 
 @pytest.mark.parametrize("path", SLUICE)
 def test_reference_reads_golden_sluice(path: str) -> None:
     data = (FOLDER / path).read_bytes()
-    image = sluice_reference.decode(data, default_tables())
+    image = sluice_reference.decode(data, default_tables(data[21]))
     expected = _native.jpeg_read_coefficients(to_jpeg(data))["components"]
     assert isinstance(expected, list)
     for component, (_, _, quantization, blocks) in zip(image.components, expected, strict=True):
@@ -70,10 +71,30 @@ def test_reference_reads_golden_sluice(path: str) -> None:
         np.testing.assert_array_equal(np.array(component.blocks), blocks.reshape(-1, 64))
 
 
+@pytest.mark.parametrize("path", SLUICE_PREFIXES)
+def test_reference_reads_the_first_layer_of_golden_sluice(path: str) -> None:
+    prefix = (FOLDER / path).read_bytes()
+    whole = (FOLDER / path.replace("sluice-prefix", "sluice")).read_bytes()
+    assert whole.startswith(prefix)
+    assert len(prefix) == first_layer_bytes(whole)
+    bits = prefix[21]
+    image = sluice_reference.decode(prefix, default_tables(bits))
+    expected = _native.jpeg_read_coefficients(to_jpeg(whole))["components"]
+    assert isinstance(expected, list)
+    for component, (_, _, _, blocks) in zip(image.components, expected, strict=True):
+        values = blocks.reshape(-1, 64).astype(np.int64)
+        coarse = abs(values) >> bits
+        wanted = np.where(coarse > 0, np.sign(values) * ((coarse << bits) + ((1 << bits) - 1) // 2), 0)
+        wanted[:, 0] = values[:, 0]
+        np.testing.assert_array_equal(np.array(component.blocks), wanted)
+
+
 @pytest.mark.parametrize("refused", sluice_files.REFUSED, ids=lambda refused: refused.path)
 def test_sluice_reference_refuses_abuse(refused: Refused) -> None:
+    data = (FOLDER / refused.path).read_bytes()
+    tables = default_tables(2 if "layers-" in refused.path else 0)
     with pytest.raises(sluice_reference.SluiceError):
-        sluice_reference.decode((FOLDER / refused.path).read_bytes(), default_tables())
+        sluice_reference.decode(data, tables)
 
 
 @pytest.mark.parametrize("refused", weir_refused.REFUSED, ids=lambda refused: refused.path)
@@ -90,7 +111,7 @@ def test_golden_metadata_is_read(profile: str) -> None:
     assert penstock.inspect(data).orientation == 6
 
 
-UNLISTED = ("__pycache__", "earlier", "sluice-dataset")  # datasets have tests of their own
+UNLISTED = ("__pycache__", "earlier")  # what version 0.1.0 wrote has a test of its own: test_earlier.py
 
 
 def test_every_golden_file_is_listed() -> None:
