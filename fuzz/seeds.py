@@ -183,6 +183,14 @@ def sluice_seeds() -> Iterator[Seed]:
         label = f"{blocks_wide}-{blocks_high}-{quality}"
         yield Seed("sluice_tile", label, bytes([0, blocks_wide - 1, blocks_high - 1]) + file[begin:end])
         yield Seed("sluice_round_trip", label, penstock.encode(pixels, f"jpeg:q={quality}"))
+        for bits in (1, 2, 3):
+            layers = penstock.encode(pixels, f"sluice:q={quality}:layers=2:bits={bits}")
+            begin, middle, end = (int.from_bytes(layers[at : at + 4], "little") for at in (48, 52, 56))
+            shape = bytes([0x80 | bits - 1 << 5, blocks_wide - 1, blocks_high - 1])
+            segments = (middle - begin).to_bytes(2, "little") + layers[begin:end]
+            yield Seed("sluice_tile", f"{label}-layers-{bits}", shape + segments)
+            yield Seed("sluice", f"{label}-layers-{bits}", layers)
+            yield Seed("sluice", f"{label}-prefix-{bits}", layers[:middle])
 
 
 def part_seeds_of(pixels: Pixels, profile: str) -> Iterator[Seed]:
