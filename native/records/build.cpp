@@ -6,6 +6,7 @@
 
 #include "base/crc32c.h"
 #include "base/error.h"
+#include "codecs/sluice_transcode.h"
 #include "engine/ordered.h"
 #include "records/rows.h"
 #include "records/shard_series.h"
@@ -46,7 +47,6 @@ class Converter {
             if (place.file == Place::kAbsent) continue;
             try {
                 convert_field(i, place, record);
-                if (record.is_passed_on) break;
             } catch (const Error& error) {
                 const Error told = within(error, build_.files->describe(place));
                 if (!build_.skip_errors || !is_source_error(error.code())) throw told;
@@ -68,23 +68,17 @@ class Converter {
             copy.append(source.data(), source.size());
             record.fields.back() = store_image(std::move(copy), Target{}, build_.max_pixels);
         }
-        StoredImage image = store_image(std::move(source), field.target, build_.max_pixels);
-        if (!image.fallback.empty()) {
-            if (i != 0) {
-                throw Error(ErrorCode::unsupported, "sluice cannot restore the image: " + image.fallback, "format",
-                            "choose another format for this field, such as jpeg");
-            }
-            record.fields.clear();
-            record.problem = std::move(image.fallback);
-            record.is_passed_on = true;
-            return;
-        }
-        record.fields[i] = std::move(image);
+        record.fields[i] = store_image(std::move(source), field.target, build_.max_pixels);
     }
 
     ShardBuild build_;
     std::shared_ptr<BuildCounters> counters_;
 };
+
+// Whether a prefix of an image in this format is a coarser image.
+bool has_fidelities(const Codec& codec, const Parameters& parameters) {
+    return codec.name() == "pjpeg" || (codec.name() == "sluice" && sluice::layer_bits_of(parameters) != 0);
+}
 
 }  // namespace
 
@@ -92,7 +86,9 @@ Building start_build(ThreadPool& pool, ShardBuild build) {
     auto counters = std::make_shared<BuildCounters>();
     const std::size_t num_samples = build.ids.size();
     const Codec* codec = build.fields.front().target.codec;
-    if (codec != nullptr && codec->name() == "pjpeg") build.names.block_records = kBlockRecords;
+    if (codec != nullptr && has_fidelities(*codec, build.fields.front().target.parameters)) {
+        build.names.block_records = kBlockRecords;
+    }
     auto series = std::make_shared<ShardSeries>(build.names, counters);
     auto converter = std::make_shared<const Converter>(std::move(build), counters);
     std::shared_ptr<Job> job = run_ordered<Record>(

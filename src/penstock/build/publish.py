@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,7 +25,6 @@ from penstock.records.manifest import (
     Manifest,
     ShardEntry,
     Skipped,
-    TableEntry,
     checksum_text,
     read_manifest,
     write_manifest,
@@ -35,14 +34,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def publish(
-    recipe: Recipe,
-    shards: Sequence[WrittenShard],
-    work: WorkFolder,
-    tables: _native.SluiceTables | None,
-    *,
-    durable: bool,
-) -> Manifest:
+def publish(recipe: Recipe, shards: Sequence[WrittenShard], work: WorkFolder, *, durable: bool) -> Manifest:
     """Write the index, then the manifest, which makes the dataset valid. Refuse one that would not open."""
     source = recipe.index
     rows = Rows(shards, source.num_samples)
@@ -66,9 +58,7 @@ def publish(
         splits=_splits(table),
         formats=_counts(recipe, shards, len(rows.kept)),
         metadata=_metadata(shards),
-        skipped=_reasons(source, [shard.notes.skipped for shard in shards]),
-        kept_as_jpeg=_reasons(source, [shard.notes.fallbacks for shard in shards]),
-        tables=() if tables is None else (TableEntry("sluice", tables.name, tables.data),),
+        skipped=_skipped(source, shards),
         index=FileEntry(INDEX_NAME, len(index), checksum_text(_native.crc32c(index))),
         shards=tuple(_entry(shard) for shard in shards),
     )
@@ -105,7 +95,7 @@ def _splits(table: pa.Table) -> dict[str, int]:
 
 def _counts(recipe: Recipe, shards: Sequence[WrittenShard], num_samples: int) -> dict[str, FormatCount]:
     counts = {}
-    for format in dict.fromkeys([*map(str, recipe.formats), *(shard.format for shard in shards)]):
+    for format in map(str, recipe.formats):
         rows = [shard.notes.rows[shard.notes.rows["field"] == 0] for shard in shards if shard.format == format]
         samples = sum(len(part) for part in rows)
         if not samples:
@@ -122,8 +112,8 @@ def _metadata(shards: Sequence[WrittenShard]) -> dict[str, dict[str, int]]:
     return {"kept": dict(sorted(kept.items())), "dropped": dict(sorted(dropped.items()))}
 
 
-def _reasons(source: ListedIndex, notes: Sequence[Mapping[int, str]]) -> tuple[Skipped, ...]:
-    reasons = {rank: reason for own in notes for rank, reason in own.items()}
+def _skipped(source: ListedIndex, shards: Sequence[WrittenShard]) -> tuple[Skipped, ...]:
+    reasons = {rank: reason for shard in shards for rank, reason in shard.notes.skipped.items()}
     keys = source.table.column("key")
     return tuple(Skipped(keys[rank].as_py(), reasons[rank]) for rank in sorted(reasons))
 

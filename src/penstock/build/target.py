@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from penstock import _native
 from penstock.codecs import Format, Promise, find
+from penstock.codecs.sluice import layer_bits
 from penstock.errors import ArgumentError
 from penstock.index import Role
 
@@ -16,6 +17,8 @@ RECODING = ("progressive", "optimize", "restart")
 def check_format(format: Format) -> None:
     """Refuse formats that a build cannot write."""
     if format.codec in _native.codec_names() and find(format.codec).can_encode:
+        if format.codec == "sluice":
+            layer_bits(format)  # refuses bits without a second layer
         return
     raise ArgumentError(
         f"a dataset cannot hold '{format}'",
@@ -38,7 +41,8 @@ def target_of(format: Format, role: Role, *, check: bool, limit: Limit) -> _nati
     """Make a target for a format: bytes are kept if possible, transcoded if no pixel changes, else encoded."""
     exact = find(format.codec).promise(format) is Promise.EXACT
     is_jpeg = format.codec in ("jpeg", "pjpeg")
-    is_sluice = format.codec == "sluice"
+    # With a quality, JPEG sources are encoded again.
+    is_sluice = format.codec == "sluice" and format.get("q") is None and format.get("subsampling") is None
     return _native.Target(
         format.codec,
         list(format.parameters),
@@ -55,7 +59,7 @@ def target_of(format: Format, role: Role, *, check: bool, limit: Limit) -> _nati
 
 def _kept_quality(format: Format) -> int:
     """Return the highest quality at which a JPEG is kept. The source's subsampling is not checked."""
-    if format.codec in ("pjpeg", "sluice"):
+    if format.codec == "pjpeg":
         return KEEP_ANY  # its coefficients stay, whatever quality other sources get
     if format.get("subsampling") is not None:
         return 0
@@ -65,8 +69,6 @@ def _kept_quality(format: Format) -> int:
 
 def _kept_variant(format: Format) -> str:
     """Return the variant that a source of the same codec must have to be kept: "*" for any, "" for none."""
-    if format.codec == "sluice":
-        return "*"
     if format.codec == "weir":
         return format.get("variant") or ""
     if format.codec == "webp":

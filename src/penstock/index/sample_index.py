@@ -213,7 +213,8 @@ class SampleIndex(ABC):
         """Return the stored bytes of an image; b"" if the sample has none.
 
         A dataset's bytes are checked against their checksum. For images in a format that stores several fidelities
-        (`pjpeg`), `fidelity` is the number of scans, rounded up to the next that is stored; None is all of them.
+        (`pjpeg`, `sluice:layers=2`), `fidelity` is the number of scans or layers, rounded up to the next
+        that is stored; None is all of them.
         """
         return self._read(self._id_at(position), field, fidelity)
 

@@ -118,7 +118,7 @@ def check_cache_format(wanted: str, samples: Samples, options: LoaderOptions, ca
         (options.output.is_undecoded, "images are decoded on the device", "leave cache_format out"),
         (
             samples.blocks is not None,
-            "images in blocks (pjpeg) stay as the scans that their fidelity needs",
+            "images in blocks (pjpeg, sluice:layers=2) stay as the scans or layers that their fidelity needs",
             "leave cache_format out, or build the dataset in another format",
         ),
         (

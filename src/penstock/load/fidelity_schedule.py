@@ -1,4 +1,4 @@
-"""Fidelity of a loader: a number of scans, a schedule over epochs, or the choice of a tuner."""
+"""Fidelity of a loader: a number of scans or layers, a schedule over epochs, or the choice of a tuner."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def as_fidelity(wish: FidelityLike, samples: Samples) -> Fidelity:
         raise ArgumentError(
             f"fidelity is {wish!r}, and no format here stores more than one",
             where="fidelity",
-            fix="leave it out, or build the dataset as pjpeg",
+            fix="leave it out, or build the dataset as pjpeg or sluice:layers=2",
             code=100,
         )
     return Fidelity(wish)

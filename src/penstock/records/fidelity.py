@@ -1,4 +1,4 @@
-"""Fidelity: the number of scans that are read of a progressive image, and the stored pieces that hold them."""
+"""Fidelity: the number of scans or layers that are read of an image, and the stored pieces that hold them."""
 
 from __future__ import annotations
 
@@ -6,16 +6,19 @@ from bisect import bisect_left
 
 from penstock.codecs import parse_format
 from penstock.codecs.pjpeg import MOST_SCANS, PJPEG, scan_groups
+from penstock.codecs.sluice import SLUICE, layer_bits
 from penstock.errors import ArgumentError
 
 
 def stored_scans(format: str) -> tuple[int, ...]:
-    """Return the scans in a prefix of each length, ascending, one number per piece; () without fidelity.
+    """Return the scans (or layers) in a prefix of each length, ascending, one number per piece; () without fidelity.
 
-    >>> stored_scans("pjpeg"), stored_scans("jpeg")
-    ((1, 2, 5, 10), ())
+    >>> stored_scans("pjpeg"), stored_scans("sluice:layers=2"), stored_scans("jpeg")
+    ((1, 2, 5, 10), (1, 2), ())
     """
     parsed = parse_format(format)
+    if parsed.codec == SLUICE.name:
+        return (1, 2) if layer_bits(parsed) else ()
     if parsed.codec != PJPEG.name:
         return ()
     return scan_groups(parsed) or tuple(range(1, MOST_SCANS + 1))
@@ -33,7 +36,7 @@ def pieces_for(scans: tuple[int, ...], fidelity: int | None) -> int:
 
 
 def check_fidelity(fidelity: int | None, where: str = "fidelity") -> int | None:
-    """Check a fidelity: a number of scans of at least 1, or None for all."""
+    """Check a fidelity: a number of scans or layers of at least 1, or None for all."""
     if fidelity is None or (isinstance(fidelity, int) and not isinstance(fidelity, bool) and fidelity >= 1):
         return fidelity
     raise ArgumentError(
