@@ -17,12 +17,20 @@ from PIL import Image, ImageEnhance
 from penstock.transforms import (
     CenterCrop,
     ColorJitter,
+    InterpolationMode,
+    Letterbox,
+    Pad,
+    PadIfSmaller,
     RandomAffine,
     RandomCrop,
     RandomHorizontalFlip,
     RandomPerspective,
+    RandomResize,
     RandomResizedCrop,
     RandomRotation,
+    RandomShortestSize,
+    RandomVerticalFlip,
+    RandomZoomOut,
     Remap,
     Resize,
     ScaleJitter,
@@ -57,12 +65,31 @@ def play(transform: Transform, sample: Sample, random: Random) -> Sample:
         case Resize():
             return resized(sample, resize_size(transform, sample.size), transform.interpolation.filter)
         case CenterCrop(size=(int(height), int(width))):
-            return center_cropped(sample, height, width)
+            return center_cropped(sample, height, width, fills(transform.fill))
         case RandomCrop():
             return random_cropped(sample, transform, random)
         case RandomResizedCrop(size=(int(height), int(width))):
             box = random_box(transform, sample.size, random)
-            return resized(cropped(sample, *box), (height, width), transform.interpolation.filter)
+            modes = transform.interpolation
+            mode = modes[random.below(len(modes))] if isinstance(modes, tuple) else modes
+            assert isinstance(mode, InterpolationMode)
+            return resized(cropped(sample, *box), (height, width), mode.filter)
+        case Pad(padding=(int(), int(), int(), int()) as sides):
+            return padded(sample, sides, transform.padding_mode, fills(transform.fill))
+        case PadIfSmaller(size=(int(height), int(width))):
+            missing = (0, 0, max(0, width - sample.size[1]), max(0, height - sample.size[0]))
+            return padded(sample, missing, fill=fills(transform.fill))
+        case Letterbox():
+            return letterboxed(sample, transform)
+        case RandomZoomOut():
+            return zoomed_out(sample, transform, random)
+        case RandomResize():
+            size = transform.min_size + random.below(transform.max_size - transform.min_size)
+            return resized(sample, resize_size(Resize(size), sample.size), transform.interpolation.filter)
+        case RandomShortestSize():
+            return resized(sample, shortest_size(transform, sample.size, random), transform.interpolation.filter)
+        case RandomVerticalFlip():
+            return upended(sample) if random.uniform(0, 1) < transform.p else sample
         case ScaleJitter():
             return resized(sample, jittered_size(transform, sample.size, random), transform.interpolation.filter)
         case RandomHorizontalFlip():
@@ -140,9 +167,10 @@ def pad_pixels(pixels: Pixels, padding: Sequence[int], mode: str, fill: Any) -> 
     return result
 
 
-def center_cropped(sample: Sample, height: int, width: int) -> Sample:
+def center_cropped(sample: Sample, height: int, width: int, fill: tuple[Any, Any]) -> Sample:
     missing = [max(0, height - sample.size[0]), max(0, width - sample.size[1])]
-    sample = padded(sample, [missing[1] // 2, missing[0] // 2, (missing[1] + 1) // 2, (missing[0] + 1) // 2])
+    sides = [missing[1] // 2, missing[0] // 2, (missing[1] + 1) // 2, (missing[0] + 1) // 2]
+    sample = padded(sample, sides, fill=fill)
     top, left = round((sample.size[0] - height) / 2), round((sample.size[1] - width) / 2)
     return cropped(sample, top, left, height, width)
 
@@ -218,6 +246,46 @@ def rotated(sample: Sample, transform: RandomRotation, random: Random) -> Sample
     size = image.shape[0], image.shape[1]
     numbers = plain_warps.rotation_map(transform, sample.size, degrees, size)
     return Sample(image, mask, plain_warps.warp_boxes(sample.boxes, numbers, size))
+
+
+def upended(sample: Sample) -> Sample:
+    boxes = sample.boxes.copy()
+    boxes[:, [1, 3]] = sample.size[0] - sample.boxes[:, [3, 1]]
+    return Sample(sample.image[::-1], sample.mask[::-1], boxes)
+
+
+def letterboxed(sample: Sample, transform: Letterbox) -> Sample:
+    """As ultralytics' LetterBox, with our resize."""
+    assert isinstance(transform.size, tuple)
+    height, width = transform.size
+    fit = min(height / sample.size[0], width / sample.size[1])
+    fit = fit if transform.scaleup else min(fit, 1.0)
+    inner = max(1, round(sample.size[0] * fit)), max(1, round(sample.size[1] * fit))
+    sample = resized(sample, inner, transform.interpolation.filter)
+    above, before = (height - inner[0]) / 2, (width - inner[1]) / 2
+    top, left = round(above - 0.1), round(before - 0.1)
+    sides = (left, top, width - inner[1] - left, height - inner[0] - top)
+    return padded(sample, sides, fill=fills(transform.fill))
+
+
+def zoomed_out(sample: Sample, transform: RandomZoomOut, random: Random) -> Sample:
+    if random.uniform(0, 1) >= transform.p:
+        return sample
+    height, width = sample.size
+    factor = random.uniform(transform.side_range[0], transform.side_range[1])
+    canvas = int(height * factor), int(width * factor)
+    left = int((canvas[1] - width) * random.uniform(0, 1))
+    top = int((canvas[0] - height) * random.uniform(0, 1))
+    sides = (left, top, canvas[1] - left - width, canvas[0] - top - height)
+    return padded(sample, sides, fill=fills(transform.fill))
+
+
+def shortest_size(transform: RandomShortestSize, size: tuple[int, int], random: Random) -> tuple[int, int]:
+    assert isinstance(transform.min_size, tuple)
+    factor = transform.min_size[random.below(len(transform.min_size))] / min(size)
+    if transform.max_size is not None:
+        factor = min(factor, transform.max_size / max(size))
+    return max(1, int(size[0] * factor)), max(1, int(size[1] * factor))
 
 
 def recolored(image: Pixels, transform: ColorJitter, random: Random) -> Pixels:

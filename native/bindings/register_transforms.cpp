@@ -142,6 +142,7 @@ nb::dict describe(const Step& step) {
     facts["window"] = tuple_of(stage.window);
     facts["padded"] = stage.padded();
     facts["flipped"] = stage.flipped;
+    facts["upended"] = stage.upended;
     return facts;
 }
 
@@ -162,8 +163,11 @@ void register_geometry(nb::module_& module) {
             nb::arg("height").none(), nb::arg("width").none(), nb::arg("max_size").none(), nb::arg("interpolation"));
     nb::class_<CenterCropOperation>(module, "CenterCropOperation")
         .def(
-            "__init__", [](CenterCropOperation* self, Sides size) { new (self) CenterCropOperation{size_of(size)}; },
-            nb::arg("size"));
+            "__init__",
+            [](CenterCropOperation* self, Sides size, Fill fill, Fill mask_fill) {
+                new (self) CenterCropOperation{size_of(size), std::move(fill), std::move(mask_fill)};
+            },
+            nb::arg("size"), nb::arg("fill"), nb::arg("mask_fill"));
     nb::class_<RandomCropOperation>(module, "RandomCropOperation")
         .def(
             "__init__",
@@ -179,11 +183,14 @@ void register_geometry(nb::module_& module) {
         .def(
             "__init__",
             [](RandomResizedCropOperation* self, Sides size, std::pair<double, double> scale,
-               std::pair<double, double> ratio, const std::string& interpolation) {
+               std::pair<double, double> ratio, const std::vector<std::string>& interpolations) {
+                std::vector<Filter> filters;
+                for (const std::string& name : interpolations) filters.push_back(filter_named(name));
+                if (filters.empty()) filters.push_back(Filter::bilinear);
                 new (self) RandomResizedCropOperation{size_of(size), scale.first,  scale.second,
-                                                      ratio.first,   ratio.second, filter_named(interpolation)};
+                                                      ratio.first,   ratio.second, std::move(filters)};
             },
-            nb::arg("size"), nb::arg("scale"), nb::arg("ratio"), nb::arg("interpolation"));
+            nb::arg("size"), nb::arg("scale"), nb::arg("ratio"), nb::arg("interpolations"));
     nb::class_<ScaleJitterOperation>(module, "ScaleJitterOperation")
         .def(
             "__init__",
@@ -201,6 +208,62 @@ void register_geometry(nb::module_& module) {
 }
 
 using Pair = std::array<double, 2>;
+
+void register_pads(nb::module_& module) {
+    nb::class_<RandomVerticalFlipOperation>(module, "RandomVerticalFlipOperation")
+        .def(
+            "__init__", [](RandomVerticalFlipOperation* self, double p) { new (self) RandomVerticalFlipOperation{p}; },
+            nb::arg("p"));
+    nb::class_<PadOperation>(module, "PadOperation")
+        .def(
+            "__init__",
+            [](PadOperation* self, std::array<std::uint32_t, 4> padding, const std::string& mode, Fill fill,
+               Fill mask_fill) {
+                new (self) PadOperation{padding, named<PaddingMode>(kPaddingModes, mode, "padding mode"),
+                                        std::move(fill), std::move(mask_fill)};
+            },
+            nb::arg("padding"), nb::arg("mode"), nb::arg("fill"), nb::arg("mask_fill"));
+    nb::class_<PadIfSmallerOperation>(module, "PadIfSmallerOperation")
+        .def(
+            "__init__",
+            [](PadIfSmallerOperation* self, Sides size, Fill fill, Fill mask_fill) {
+                new (self) PadIfSmallerOperation{size_of(size), std::move(fill), std::move(mask_fill)};
+            },
+            nb::arg("size"), nb::arg("fill"), nb::arg("mask_fill"));
+    nb::class_<LetterboxOperation>(module, "LetterboxOperation")
+        .def(
+            "__init__",
+            [](LetterboxOperation* self, Sides size, const std::string& interpolation, bool enlarges, Fill fill,
+               Fill mask_fill) {
+                new (self) LetterboxOperation{size_of(size), filter_named(interpolation), enlarges, std::move(fill),
+                                              std::move(mask_fill)};
+            },
+            nb::arg("size"), nb::arg("interpolation"), nb::arg("enlarges"), nb::arg("fill"), nb::arg("mask_fill"));
+    nb::class_<RandomZoomOutOperation>(module, "RandomZoomOutOperation")
+        .def(
+            "__init__",
+            [](RandomZoomOutOperation* self, Pair side_range, double p, Fill fill, Fill mask_fill) {
+                new (self)
+                    RandomZoomOutOperation{side_range[0], side_range[1], p, std::move(fill), std::move(mask_fill)};
+            },
+            nb::arg("side_range"), nb::arg("p"), nb::arg("fill"), nb::arg("mask_fill"));
+    nb::class_<RandomResizeOperation>(module, "RandomResizeOperation")
+        .def(
+            "__init__",
+            [](RandomResizeOperation* self, std::uint32_t min_size, std::uint32_t max_size,
+               const std::string& interpolation) {
+                new (self) RandomResizeOperation{min_size, max_size, filter_named(interpolation)};
+            },
+            nb::arg("min_size"), nb::arg("max_size"), nb::arg("interpolation"));
+    nb::class_<RandomShortestSizeOperation>(module, "RandomShortestSizeOperation")
+        .def(
+            "__init__",
+            [](RandomShortestSizeOperation* self, std::vector<std::uint32_t> sizes,
+               std::optional<std::uint32_t> max_size, const std::string& interpolation) {
+                new (self) RandomShortestSizeOperation{std::move(sizes), max_size, filter_named(interpolation)};
+            },
+            nb::arg("sizes"), nb::arg("max_size").none(), nb::arg("interpolation"));
+}
 
 void register_warps(nb::module_& module) {
     nb::class_<RandomRotationOperation>(module, "RandomRotationOperation")
@@ -392,6 +455,7 @@ void register_program(nb::module_& module) {
 
 void register_transforms(nb::module_& module) {
     register_geometry(module);
+    register_pads(module);
     register_warps(module);
     register_values(module);
     register_program(module);

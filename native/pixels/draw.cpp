@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "pixels/pads.h"
 
 namespace penstock {
 
@@ -110,7 +111,8 @@ Rect random_resized_crop(const RandomResizedCropOperation& operation, ImageSize 
 
 void play(const RandomResizedCropOperation& operation, Random& random, Draw& draw, std::uint8_t place) {
     draw.crop(random_resized_crop(operation, draw.output, random), PaddingMode::constant, place);
-    draw.resize(operation.size, operation.filter);
+    const auto count = static_cast<std::uint32_t>(operation.filters.size());
+    draw.resize(operation.size, operation.filters[count == 1 ? 0 : random.below(count)]);
 }
 
 void play(const ScaleJitterOperation& operation, Random& random, Draw& draw, std::uint8_t) {
@@ -252,13 +254,16 @@ void Draw::resize(ImageSize wanted, Filter filter) {
     output = wanted;
 }
 
-void Draw::flip() {
-    // Colours do not depend on which way an image faces.
-    for (std::uint8_t i = num_steps; i-- > 0;) {
-        if (steps[i].kind == StepKind::stage) return steps[i].stage.flip();
-        if (steps[i].moves()) return new_stage().flip();
-    }
+/// The stage that decides which way the image faces; changes of colours do not depend on it.
+Stage& Draw::facing() {
+    std::size_t last = num_steps - 1u;
+    while (!steps[last].moves()) --last;
+    return steps[last].kind == StepKind::stage ? steps[last].stage : new_stage();
 }
+
+void Draw::flip() { facing().flip(); }
+
+void Draw::flip_vertically() { facing().flip_vertically(); }
 
 void Draw::recolor(const ColorDraw& color) {
     Step& step = append();

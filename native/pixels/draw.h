@@ -61,6 +61,7 @@ struct Draw {
     void crop(Rect wanted, PaddingMode mode, std::uint8_t fill);
     void resize(ImageSize wanted, Filter filter);
     void flip();
+    void flip_vertically();
     void recolor(const ColorDraw& color);
     /// A pass of its own. `warp.map` is from the result to the output so far, `warp.size` the size of the result.
     void warp(const Warp& warp);
@@ -68,6 +69,7 @@ struct Draw {
   private:
     Stage& geometry();
     Stage& new_stage();
+    Stage& facing();
     Step& append();
 };
 

@@ -19,25 +19,27 @@ Stage Stage::whole(ImageSize size) noexcept {
     return stage;
 }
 
-bool Stage::identity() const noexcept { return !resized && !flipped && window == Rect::of(size); }
+bool Stage::identity() const noexcept { return !resized && !flipped && !upended && window == Rect::of(size); }
 
 bool Stage::crop(Rect wanted, PaddingMode mode, std::uint8_t fill_index) noexcept {
     const bool pads = !wanted.inside(Rect::of(output()));
     // Padding of padding, and mirrors of an image that exists only in part, need the image in between.
     if (pads && (padded() || (resized && mode != PaddingMode::constant))) return false;
     const std::int32_t left = flipped ? window.width - (wanted.x + wanted.width) : wanted.x;
+    const std::int32_t top = upended ? window.height - (wanted.y + wanted.height) : wanted.y;
     if (pads) {
         valid = window;
         padding = mode;
         fill = fill_index;
     }
-    window = {window.y + wanted.y, window.x + left, wanted.height, wanted.width};
+    window = {window.y + top, window.x + left, wanted.height, wanted.width};
     return true;
 }
 
 bool Stage::resize(ImageSize wanted, Filter wanted_filter) noexcept {
     if (wanted == output()) return true;
-    if (resized || padded()) return false;
+    // Rows are filtered from the top down.
+    if (resized || padded() || upended) return false;
     source = window;
     source_flipped = flipped;
     flipped = false;

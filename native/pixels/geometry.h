@@ -43,7 +43,8 @@ enum class Filter : std::uint8_t { nearest, box, bilinear, hamming, bicubic, lan
 enum class PaddingMode : std::uint8_t { constant, edge, reflect, symmetric };
 
 /// One pass over pixels: `source` (mirrored if `source_flipped`) is resized to `size`; of that, `window` is the result,
-/// mirrored if `flipped`. The window may reach beyond `valid`, the part that exists; what does is padding.
+/// mirrored if `flipped`, and upside down if `upended`. The window may reach beyond `valid`, the part that exists; what
+/// does is padding.
 struct Stage {
     Rect source;
     ImageSize size;
@@ -55,6 +56,7 @@ struct Stage {
     bool resized = false;
     bool source_flipped = false;
     bool flipped = false;
+    bool upended = false;
 
     /// Takes an image as it is.
     [[nodiscard]] static Stage whole(ImageSize size) noexcept;
@@ -71,6 +73,7 @@ struct Stage {
     [[nodiscard]] bool crop(Rect wanted, PaddingMode mode, std::uint8_t fill_index) noexcept;
     [[nodiscard]] bool resize(ImageSize wanted, Filter wanted_filter) noexcept;
     void flip() noexcept { flipped = !flipped; }
+    void flip_vertically() noexcept { upended = !upended; }
 };
 
 }  // namespace penstock

@@ -28,6 +28,8 @@ struct ResizeOperation {
 
 struct CenterCropOperation {
     ImageSize size;
+    Fill fill{0};
+    Fill mask_fill{0};
 };
 
 struct RandomCropOperation {
@@ -45,7 +47,7 @@ struct RandomResizedCropOperation {
     double max_scale = 1.0;
     double min_ratio = 3.0 / 4.0;
     double max_ratio = 4.0 / 3.0;
-    Filter filter = Filter::bilinear;
+    std::vector<Filter> filters{Filter::bilinear};  ///< of several, chance takes one
 };
 
 struct ScaleJitterOperation {
@@ -57,6 +59,56 @@ struct ScaleJitterOperation {
 
 struct RandomHorizontalFlipOperation {
     double p = 0.5;
+};
+
+struct RandomVerticalFlipOperation {
+    double p = 0.5;
+};
+
+struct PadOperation {
+    std::array<std::uint32_t, 4> padding{};  ///< left, top, right, bottom
+    PaddingMode mode = PaddingMode::constant;
+    Fill fill{0};
+    Fill mask_fill{0};
+};
+
+/// Pads images that are smaller than `size` at the right and at the bottom.
+struct PadIfSmallerOperation {
+    ImageSize size;
+    Fill fill{0};
+    Fill mask_fill{0};
+};
+
+/// Resizes to fit into `size`, keeping the ratio, and pads to it on both sides.
+struct LetterboxOperation {
+    ImageSize size;
+    Filter filter = Filter::bilinear;
+    bool enlarges = true;  ///< whether smaller images grow
+    Fill fill{0};
+    Fill mask_fill{0};
+};
+
+/// Puts the image at a random place of a canvas whose sides are larger by a random factor.
+struct RandomZoomOutOperation {
+    double min_side = 1;
+    double max_side = 4;
+    double p = 0.5;
+    Fill fill{0};
+    Fill mask_fill{0};
+};
+
+/// Resizes the shorter side to a random length of [min_size, max_size).
+struct RandomResizeOperation {
+    std::uint32_t min_size = 1;
+    std::uint32_t max_size = 2;
+    Filter filter = Filter::bilinear;
+};
+
+/// Resizes the shorter side to one of `sizes`, or less where the longer one would exceed `max_size`.
+struct RandomShortestSizeOperation {
+    std::vector<std::uint32_t> sizes;
+    std::optional<std::uint32_t> max_size;
+    Filter filter = Filter::bilinear;
 };
 
 /// Turns counter-clockwise by a random angle, about `center` (x, y) or the middle.
@@ -120,7 +172,9 @@ struct RemapOperation {
 };
 
 using Operation = std::variant<ResizeOperation, CenterCropOperation, RandomCropOperation, RandomResizedCropOperation,
-                               ScaleJitterOperation, RandomHorizontalFlipOperation, RandomRotationOperation,
+                               ScaleJitterOperation, RandomHorizontalFlipOperation, RandomVerticalFlipOperation,
+                               PadOperation, PadIfSmallerOperation, LetterboxOperation, RandomZoomOutOperation,
+                               RandomResizeOperation, RandomShortestSizeOperation, RandomRotationOperation,
                                RandomAffineOperation, RandomPerspectiveOperation, ColorJitterOperation,
                                ToDtypeOperation, NormalizeOperation, RemapOperation>;
 

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "pixels/color.h"
+#include "pixels/pads.h"
 
 namespace penstock {
 
@@ -156,7 +157,13 @@ std::optional<ImageSize> fixed_after(const Operation& operation, std::optional<I
         if (resize->height && resize->width) return ImageSize{*resize->height, *resize->width};
         return before ? std::optional(resized_size(*resize, *before)) : std::nullopt;
     }
-    if (holds<ScaleJitterOperation>(operation)) return std::nullopt;
+    if (const auto* letterbox = std::get_if<LetterboxOperation>(&operation)) return letterbox->size;
+    if (const auto* pad = std::get_if<PadOperation>(&operation)) return fixed_after(*pad, before);
+    if (const auto* pad = std::get_if<PadIfSmallerOperation>(&operation)) return fixed_after(*pad, before);
+    if (holds<ScaleJitterOperation>(operation) || holds<RandomZoomOutOperation>(operation) ||
+        holds<RandomResizeOperation>(operation) || holds<RandomShortestSizeOperation>(operation)) {
+        return std::nullopt;
+    }
     if (const auto* turned = std::get_if<RandomRotationOperation>(&operation); turned != nullptr && turned->expand) {
         return std::nullopt;
     }
@@ -173,8 +180,8 @@ std::optional<ImageSize> TransformProgram::fixed_size() const {
 
 bool TransformProgram::copies(const Draw& draw, PixelShape decoded, const Slot& out) const {
     const Stage& only = draw.steps[0].stage;
-    return draw.num_steps == 1 && !only.resized && !only.flipped && !only.padded() && takes_as_they_are(out, decoded) &&
-           remap_.empty();
+    return draw.num_steps == 1 && !only.resized && !only.flipped && !only.upended && !only.padded() &&
+           takes_as_they_are(out, decoded) && remap_.empty();
 }
 
 void TransformProgram::check(ConstImageView decoded, const Draw& draw, const Slot& out, std::uint32_t scale) const {
@@ -342,6 +349,7 @@ void move_box(const Stage& stage, float* box) {
     clip(box, stage.window);
     move(box, -static_cast<float>(stage.window.x), -static_cast<float>(stage.window.y));
     if (stage.flipped) mirror(box, static_cast<float>(stage.window.width));
+    if (stage.upended) mirror(box + 1, static_cast<float>(stage.window.height));
 }
 
 /// The smallest box around the four warped corners, clipped to the result.

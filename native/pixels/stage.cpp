@@ -133,6 +133,18 @@ Span side_span(const Side& side, const Stage& stage, Filter filter, std::uint32_
     return span;
 }
 
+/// Puts the first row last.
+class UpendedSink final : public RowSink {
+  public:
+    UpendedSink(RowSink& inner, std::uint32_t height) : inner_(inner), last_(height - 1) {}
+    [[nodiscard]] std::uint8_t* row(std::uint32_t y) override { return inner_.row(last_ - y); }
+    void done(std::uint32_t y) override { inner_.done(last_ - y); }
+
+  private:
+    RowSink& inner_;
+    std::uint32_t last_;
+};
+
 /// Puts padding left and right of the content, and whole rows of it above and below.
 class PaddingSink final : public RowSink {
   public:
@@ -285,6 +297,17 @@ SideTable side_table(const Side& side, const Stage& stage, Filter filter, std::u
     return out;
 }
 
+/// The outputs in the other order.
+void reverse_side(SideTable& side) {
+    const auto length = static_cast<std::ptrdiff_t>(side.first.size());
+    std::ranges::reverse(side.first);
+    const auto reverse_taps = [&](auto& weights) {
+        for (auto tap = weights.begin(); tap != weights.end(); tap += length) std::reverse(tap, tap + length);
+    };
+    reverse_taps(side.weights);
+    reverse_taps(side.fractions);
+}
+
 }  // namespace
 
 void set_fill(const Fill& fill, PixelShape shape, std::vector<std::uint8_t>& pixel) {
@@ -306,6 +329,7 @@ StageTables stage_tables(const Stage& stage, Filter filter, const Fill& fill, Re
     StageTables tables{side_table(vertical_side(stage, size), stage, filter, covered.y, sample_bytes),
                        side_table(horizontal_side(stage, size), stage, filter, covered.x, sample_bytes),
                        {}};
+    if (stage.upended) reverse_side(tables.rows);
     std::vector<std::uint8_t> pixel;
     set_fill(fill, {1, 1, 4, sample_bytes}, pixel);
     for (std::size_t c = 0; c < tables.fill.size(); ++c) {
@@ -322,6 +346,12 @@ Region stage_region(const Stage& stage, Filter filter, ImageSize size, std::uint
 
 void run_stage(const Stage& stage, Filter filter, const Fill& fill, ConstImageView image, Region covered,
                ImageSize size, std::uint32_t scale, StageScratch& scratch, RowSink& sink) {
+    if (stage.upended) {
+        Stage upright = stage;
+        upright.upended = false;
+        UpendedSink upended(sink, stage.output().height);
+        return run_stage(upright, filter, fill, image, covered, size, scale, scratch, upended);
+    }
     set_fill(fill, image.shape, scratch.fill);
     if (!stage.resized || filter == Filter::nearest) {
         return gather(stage, filter, image, covered, size, scratch, sink);

@@ -10,12 +10,19 @@ from penstock.transforms import (
     CenterCrop,
     ColorJitter,
     InterpolationMode,
+    Letterbox,
+    Pad,
+    PadIfSmaller,
     RandomAffine,
     RandomCrop,
     RandomHorizontalFlip,
     RandomPerspective,
+    RandomResize,
     RandomResizedCrop,
     RandomRotation,
+    RandomShortestSize,
+    RandomVerticalFlip,
+    RandomZoomOut,
     Remap,
     Resize,
     ScaleJitter,
@@ -29,22 +36,30 @@ sides = st.integers(1, 40)
 sizes = st.tuples(sides, sides)
 modes = st.sampled_from([InterpolationMode.BILINEAR, InterpolationMode.BICUBIC, InterpolationMode.NEAREST])
 fills = st.integers(0, 255) | st.fixed_dictionaries({"image": st.integers(0, 255), "mask": st.integers(0, 255)})
+padding_modes = st.sampled_from(["constant", "edge", "reflect", "symmetric"])
 
 geometry = st.one_of(
     st.builds(Resize, sizes | sides, modes),
     st.builds(lambda size, more: Resize(size, max_size=size + more), sides, st.integers(1, 20)),
-    st.builds(CenterCrop, sizes),
+    st.builds(CenterCrop, sizes, fills),
     st.builds(
         RandomCrop,
         sizes,
         st.none() | st.tuples(*[st.integers(0, 9)] * 4),
         st.just(True),
         fills,
-        st.sampled_from(["constant", "edge", "reflect", "symmetric"]),
+        padding_modes,
     ),
-    st.builds(RandomResizedCrop, sizes, interpolation=modes),
+    st.builds(RandomResizedCrop, sizes, interpolation=modes | st.just("random")),
     st.builds(ScaleJitter, sizes, st.just((0.5, 2.0))),
     st.just(RandomHorizontalFlip()),
+    st.just(RandomVerticalFlip()),
+    st.builds(Pad, st.tuples(*[st.integers(0, 9)] * 4), fills, padding_modes),
+    st.builds(PadIfSmaller, sizes, fills),
+    st.builds(Letterbox, sizes, fills, modes, st.booleans()),
+    st.builds(RandomZoomOut, fills, st.just((1.0, 2.5)), st.just(0.8)),
+    st.builds(lambda size, more: RandomResize(size, size + more), sides, st.integers(1, 20)),
+    st.builds(RandomShortestSize, st.lists(sides, min_size=1, max_size=3), st.none() | sides),
 )
 centers = st.none() | st.tuples(st.floats(-5, 40), st.floats(-5, 40))
 warps = st.one_of(

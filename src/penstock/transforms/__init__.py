@@ -11,6 +11,15 @@ from penstock.transforms.geometry import (
     Resize,
     ScaleJitter,
 )
+from penstock.transforms.pads import (
+    Letterbox,
+    Pad,
+    PadIfSmaller,
+    RandomResize,
+    RandomShortestSize,
+    RandomVerticalFlip,
+    RandomZoomOut,
+)
 from penstock.transforms.seeding import seeded
 from penstock.transforms.transform import InterpolationMode, Transform
 from penstock.transforms.values import ColorJitter, Normalize, Remap, ToDtype
@@ -21,13 +30,20 @@ __all__ = [
     "Chain",
     "ColorJitter",
     "InterpolationMode",
+    "Letterbox",
     "Normalize",
+    "Pad",
+    "PadIfSmaller",
     "RandomAffine",
     "RandomCrop",
     "RandomHorizontalFlip",
     "RandomPerspective",
+    "RandomResize",
     "RandomResizedCrop",
     "RandomRotation",
+    "RandomShortestSize",
+    "RandomVerticalFlip",
+    "RandomZoomOut",
     "Remap",
     "Resize",
     "ScaleJitter",

@@ -13,6 +13,7 @@ from penstock.transforms.transform import (
     InterpolationMode,
     Transform,
     check_antialias,
+    check_probability,
     interpolation_mode,
     number_range,
     set_fields,
@@ -70,22 +71,28 @@ class Resize(Transform):
         return _native.ResizeOperation(height, width, self.max_size, self.interpolation.filter)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CenterCrop(Transform):
-    """Crop the centre of the image, padded with 0 if the image is smaller.
+    """Crop the centre of the image, padded with `fill` if the image is smaller.
 
-    >>> CenterCrop(224)
-    CenterCrop(size=(224, 224))
+    >>> CenterCrop(224), CenterCrop(224, fill={"image": 114, "mask": 255})
+    (CenterCrop(size=(224, 224)), CenterCrop(size=(224, 224), fill={'image': 114, 'mask': 255}))
     """
 
     runs_on_device: ClassVar[bool] = True
     size: int | Sequence[int]
+    fill: Fill = 0
 
     def __post_init__(self) -> None:
         set_fields(self, size=size_pair("size", self.size))
+        fill_of(self.fill, "image", "CenterCrop")
+
+    def __repr__(self) -> str:
+        return f"CenterCrop(size={self.size}" + (")" if self.fill == 0 else f", fill={self.fill!r})")
 
     def operation(self) -> _native.CenterCropOperation:  # noqa: D102
-        return _native.CenterCropOperation(size_pair("size", self.size))
+        fills = [fill_of(self.fill, field, "CenterCrop") for field in ("image", "mask")]
+        return _native.CenterCropOperation(size_pair("size", self.size), *fills)
 
 
 @dataclass(frozen=True)
@@ -134,7 +141,8 @@ class RandomResizedCrop(Transform):
     """Crop a random area with a random aspect ratio, and resize it, as is usual for ImageNet.
 
     Tries ten times to find an area within `scale` of the image's area and a ratio (width to height, on a log scale)
-    within `ratio`. If no attempt fits, it takes the largest centred crop with a valid ratio.
+    within `ratio`. If no attempt fits, it takes the largest centred crop with a valid ratio. `interpolation` may be a
+    sequence of filters, of which one is chosen per sample; "random" is bilinear or bicubic, as in timm.
 
     >>> RandomResizedCrop(224).size
     (224, 224)
@@ -144,21 +152,26 @@ class RandomResizedCrop(Transform):
     size: int | Sequence[int]
     scale: tuple[float, float] = (0.08, 1.0)
     ratio: tuple[float, float] = (3.0 / 4.0, 4.0 / 3.0)
-    interpolation: InterpolationMode = InterpolationMode.BILINEAR
+    interpolation: InterpolationMode | Sequence[InterpolationMode] = InterpolationMode.BILINEAR
     antialias: bool | None = True
 
     def __post_init__(self) -> None:
-        mode = interpolation_mode(self.interpolation)
-        check_antialias(self.antialias, mode)
+        modes = _modes(self.interpolation)
+        for mode in modes:
+            check_antialias(self.antialias, mode)
         ratio = number_range("ratio", self.ratio)
         if ratio[0] == 0:
             raise ArgumentError("ratio begins at 0", where="RandomResizedCrop", fix="pass ratios above 0")
         scale = number_range("scale", self.scale)
-        set_fields(self, size=size_pair("size", self.size), scale=scale, ratio=ratio, interpolation=mode)
+        set_fields(self, size=size_pair("size", self.size), scale=scale, ratio=ratio)
+        set_fields(self, interpolation=modes[0] if len(modes) == 1 else modes)
 
     def operation(self) -> _native.RandomResizedCropOperation:  # noqa: D102
         return _native.RandomResizedCropOperation(
-            size_pair("size", self.size), self.scale, self.ratio, self.interpolation.filter
+            size_pair("size", self.size),
+            self.scale,
+            self.ratio,
+            [mode.filter for mode in _modes(self.interpolation)],
         )
 
 
@@ -199,10 +212,20 @@ class RandomHorizontalFlip(Transform):
     p: float = 0.5
 
     def __post_init__(self) -> None:
-        if not 0 <= self.p <= 1:
-            raise ArgumentError(
-                f"p={self.p} is not a probability", where="RandomHorizontalFlip", fix="pass 0 <= p <= 1"
-            )
+        check_probability(self.p, "RandomHorizontalFlip")
 
     def operation(self) -> _native.RandomHorizontalFlipOperation:  # noqa: D102
         return _native.RandomHorizontalFlipOperation(self.p)
+
+
+def _modes(
+    interpolation: InterpolationMode | str | int | Sequence[InterpolationMode | str | int],
+) -> tuple[InterpolationMode, ...]:
+    """Return the filters to choose from."""
+    if interpolation == "random":
+        return InterpolationMode.BILINEAR, InterpolationMode.BICUBIC
+    if isinstance(interpolation, Sequence) and not isinstance(interpolation, str):
+        if not interpolation:
+            raise ArgumentError("no interpolation is given", where="RandomResizedCrop", fix="pass one or more")
+        return tuple(interpolation_mode(mode) for mode in interpolation)
+    return (interpolation_mode(interpolation),)

@@ -18,6 +18,7 @@ from penstock.transforms.geometry import (
     Resize,
     ScaleJitter,
 )
+from penstock.transforms.pads import Pad, RandomResize, RandomShortestSize, RandomVerticalFlip, RandomZoomOut
 from penstock.transforms.transform import Transform
 from penstock.transforms.values import ColorJitter, Normalize, ToDtype
 from penstock.transforms.warps import RandomAffine, RandomPerspective, RandomRotation
@@ -72,6 +73,27 @@ def _random_resized_crop(found: Found) -> list[Transform]:
 
 def _scale_jitter(found: Found) -> list[Transform]:
     return [ScaleJitter(tuple(found.target_size), tuple(found.scale_range), _mode(found), _antialias(found))]
+
+
+def _vertical_flip(found: Found) -> list[Transform]:
+    return [RandomVerticalFlip(found.p)]
+
+
+def _pad(found: Found) -> list[Transform]:
+    padding = found.padding if isinstance(found.padding, int) else tuple(found.padding)
+    return [Pad(padding, _fill(found), found.padding_mode)]
+
+
+def _zoom_out(found: Found) -> list[Transform]:
+    return [RandomZoomOut(_fill(found), tuple(found.side_range), found.p)]
+
+
+def _random_resize(found: Found) -> list[Transform]:
+    return [RandomResize(found.min_size, found.max_size, _mode(found), _antialias(found))]
+
+
+def _shortest_size(found: Found) -> list[Transform]:
+    return [RandomShortestSize(tuple(found.min_size), found.max_size, _mode(found), _antialias(found))]
 
 
 def _rotation(found: Found) -> list[Transform]:
@@ -131,12 +153,17 @@ _READERS: dict[str, Callable[[Found], list[Transform]]] = {
     "Identity": _nothing,
     "Normalize": _normalize,
     "PILToTensor": _nothing,
+    "Pad": _pad,
     "RandomAffine": _affine,
     "RandomCrop": _random_crop,
     "RandomHorizontalFlip": _flip,
     "RandomPerspective": _perspective,
+    "RandomResize": _random_resize,
     "RandomResizedCrop": _random_resized_crop,
     "RandomRotation": _rotation,
+    "RandomShortestSize": _shortest_size,
+    "RandomVerticalFlip": _vertical_flip,
+    "RandomZoomOut": _zoom_out,
     "Resize": _resize,
     "ScaleJitter": _scale_jitter,
     "ToDtype": _to_dtype,

@@ -19,6 +19,13 @@ Operation: TypeAlias = (
     | _native.RandomResizedCropOperation
     | _native.ScaleJitterOperation
     | _native.RandomHorizontalFlipOperation
+    | _native.RandomVerticalFlipOperation
+    | _native.PadOperation
+    | _native.PadIfSmallerOperation
+    | _native.LetterboxOperation
+    | _native.RandomZoomOutOperation
+    | _native.RandomResizeOperation
+    | _native.RandomShortestSizeOperation
     | _native.RandomRotationOperation
     | _native.RandomAffineOperation
     | _native.RandomPerspectiveOperation
@@ -91,6 +98,12 @@ def number_range(
             f"{name}={values!r} is not a range", where="transforms", fix=f"pass (min, max) with {limits}"
         )
     return pair[0], pair[1]
+
+
+def check_probability(p: float, where: str) -> None:
+    """Refuse numbers that are not probabilities."""
+    if not 0 <= p <= 1:
+        raise ArgumentError(f"p={p} is not a probability", where=where, fix="pass 0 <= p <= 1")
 
 
 def interpolation_mode(mode: InterpolationMode | str | int) -> InterpolationMode:

@@ -15,9 +15,11 @@ from penstock.transforms import (
     CenterCrop,
     ColorJitter,
     InterpolationMode,
+    Letterbox,
     RandomCrop,
     RandomHorizontalFlip,
     RandomResizedCrop,
+    RandomVerticalFlip,
     Resize,
     ScaleJitter,
     Transform,
@@ -41,6 +43,8 @@ STEPS = st.one_of(
     ),
     st.builds(lambda h, w: ScaleJitter((h, w), (0.3, 1.8)), SIDE, SIDE),
     st.builds(RandomHorizontalFlip, st.sampled_from([0.0, 1.0])),
+    st.builds(RandomVerticalFlip, st.sampled_from([0.0, 1.0])),
+    st.builds(Letterbox, st.tuples(SIDE, SIDE)),
 )
 
 ROW_TAPS, COLUMN_TAPS, ROW_FIRST, COLUMN_FIRST, ROW_WEIGHTS, COLUMN_WEIGHTS, FILL = range(6, 13)

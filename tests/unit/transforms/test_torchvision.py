@@ -12,12 +12,17 @@ from penstock.transforms import (
     ColorJitter,
     InterpolationMode,
     Normalize,
+    Pad,
     RandomAffine,
     RandomCrop,
     RandomHorizontalFlip,
     RandomPerspective,
+    RandomResize,
     RandomResizedCrop,
     RandomRotation,
+    RandomShortestSize,
+    RandomVerticalFlip,
+    RandomZoomOut,
     Resize,
     ScaleJitter,
     ToDtype,
@@ -62,6 +67,20 @@ SAME: list[tuple[Callable[[object], object], Transform]] = [
         ScaleJitter((512, 768)),
     ),
     (v2("RandomHorizontalFlip", p=0.25), RandomHorizontalFlip(0.25)),
+    (v1("RandomVerticalFlip", p=0.25), RandomVerticalFlip(0.25)),
+    (
+        v2("Pad", padding=[1, 2], fill={Image: 114, "others": 0}, padding_mode="constant"),
+        Pad((1, 2), {"image": 114, "mask": 0}),
+    ),
+    (v2("RandomZoomOut", fill=9, side_range=(1.0, 2.0), p=0.3), RandomZoomOut(9, (1.0, 2.0), 0.3)),
+    (
+        v2("RandomResize", min_size=8, max_size=16, interpolation=Theirs.BICUBIC, antialias=True),
+        RandomResize(8, 16, InterpolationMode.BICUBIC),
+    ),
+    (
+        v2("RandomShortestSize", min_size=[8, 16], max_size=20, interpolation=Theirs.BILINEAR, antialias=True),
+        RandomShortestSize([8, 16], 20),
+    ),
     (
         v2(
             "RandomRotation",
