@@ -80,7 +80,6 @@ class Profile {
 };
 
 void add_comment(ByteView text, Metadata& metadata) {
-    while (!text.empty() && text.back() == 0) text = text.first(text.size() - 1);  // some writers end it as C does
     const std::string plain(reinterpret_cast<const char*>(text.data()), text.size());
     add_text(metadata, "Comment", is_utf8(text) ? plain : utf8_of_latin1(text));
 }

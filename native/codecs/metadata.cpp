@@ -104,6 +104,8 @@ bool is_utf8(ByteView text) noexcept {
 }
 
 void add_text(Metadata& metadata, std::string_view key, std::string_view value) {
+    // Some writers end a text as C does. Not every format can hold that zero, so a text has none in any of them.
+    while (!value.empty() && value.back() == 0) value.remove_suffix(1);
     std::string content(key);
     content.push_back('\0');
     content.append(value);

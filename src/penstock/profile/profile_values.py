@@ -17,6 +17,9 @@ VERSION = 1
 ENOUGH_TO_CORRECT = 16
 """Images: a regression on fewer says little."""
 
+LARGEST_COST = 1e15
+"""Most bytes or seconds of one image that a profile may state. Estimates of larger numbers overflow."""
+
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
@@ -348,11 +351,17 @@ def _read_format(document: Document, num_images: int) -> FormatCosts:
             raise document.refusal(f"{name} holds something that is no number", name)
         return np.array([math.inf if value is None else value for value in values], float)
 
+    def costs(name: str) -> Floats:
+        values = column(name)
+        if not bool(np.all((values >= 0) & (values <= LARGEST_COST))):
+            raise document.refusal(f"{name} holds a number below 0 or above {LARGEST_COST:g}", name)
+        return values
+
     return FormatCosts(
         is_exact=document.flag("is_exact"),
-        bytes=column("bytes"),
-        decode_seconds=column("decode_seconds"),
-        encode_seconds=column("encode_seconds"),
+        bytes=costs("bytes"),
+        decode_seconds=costs("decode_seconds"),
+        encode_seconds=costs("encode_seconds"),
         ms_ssim=column("ms_ssim"),
         psnr=column("psnr"),
         pipeline=_read_figure(document.child("pipeline_seconds")) if "pipeline_seconds" in document else None,

@@ -120,6 +120,8 @@ class PcrRecords:
         for entry in found:
             if unique[entry.name] != entry:
                 _refuse(f"the index lists '{entry.name}' twice, with other lengths", str(place))
+            if "\0" in entry.name:
+                _refuse(f"the index names {entry.name!r}, which no file can be called", str(place))
             if PurePosixPath(entry.name).is_absolute() or ".." in PurePosixPath(entry.name).parts:
                 _refuse(f"the index names '{entry.name}', which is not in its folder", str(place))
         if not unique:

@@ -74,6 +74,12 @@ def test_texts_of_png_are_found_in_all_their_forms() -> None:
     assert found["XMP "] == [XMP]
 
 
+def test_a_text_of_png_that_ends_in_zero_is_that_of_a_jpeg() -> None:
+    texts = PngImagePlugin.PngInfo()
+    texts.add(b"tEXt", b"Comment\0at dusk\0\0")
+    assert entries(saved("PNG", pnginfo=texts))["TEXT"] == [b"Comment\0at dusk"]
+
+
 @pytest.mark.parametrize("comment", ["at dusk", "夜", "at dusk\0"])
 def test_a_comment_of_jpeg_is_a_text(comment: str) -> None:
     assert entries(saved("JPEG", comment=comment.encode()))["TEXT"] == [b"Comment\0" + comment.rstrip("\0").encode()]

@@ -55,6 +55,8 @@ def test_cores_that_a_loader_does_not_get_count_for_nothing() -> None:
         ("images", [], "penstock profile.images"),
         ("formats.png.bytes", [1, 2], "penstock profile.formats.png.bytes"),
         ("formats.png.bytes", "many", "penstock profile.formats.png.bytes"),
+        ("formats.png.decode_seconds", [1e300] * len(PROFILE.images), "penstock profile.formats.png.decode_seconds"),
+        ("formats.png.bytes", [-1] * len(PROFILE.images), "penstock profile.formats.png.bytes"),
         ("machine.cores", 0, "penstock profile.machine.cores"),
         ("disk.bytes_per_second.median", -1, "penstock profile.disk.bytes_per_second.median"),
         ("disk", None, "penstock profile.disk"),

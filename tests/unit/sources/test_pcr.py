@@ -68,6 +68,7 @@ def test_records_of_several_images_with_fewer_scans_are_read(tmp_path: Path) -> 
         (lambda index, record: (index[:-3], record), "protobuf"),
         (lambda index, record: (index, record[:-1]), "bytes"),
         (lambda index, record: (index.replace(b"PCR_0.pcr", b"../../etc"), record), "not in its folder"),
+        (lambda index, record: (index.replace(b"PCR_0.pcr", b"PCR\0.pcrs"), record), "no file can be called"),
         (lambda index, record: (index, record.replace(b"\x18\x01", b"\x18\x02", 1)), "version 2"),
         (lambda index, record: (b"", record), "no record"),
     ],
