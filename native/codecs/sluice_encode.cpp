@@ -57,12 +57,13 @@ ByteBuffer encode_segment(const TileSymbols& tile, const TableSet& tables) {
             const EncodeEntry& entry = entries[std::size_t{map[tile.contexts[i]]} * kNumSymbols + tile.symbols[i]];
             std::uint32_t& state = states[(i - begin) % kNumStates];
             std::uint32_t x = state;
-            const bool full = x >= std::uint64_t{entry.frequency} << (32 - kSlotBits);
-            // Written in any case, kept only if the state was full: a branch would be mispredicted half of the time.
-            // There is room, because each symbol that is left may still take a word.
+            // Written in any case, kept only if the state was full: a branch would be mispredicted half of the time,
+            // and GCC makes one of a condition. There is room, because each symbol that is left may still take a word.
+            const auto is_full = static_cast<std::uint32_t>(
+                ((std::uint64_t{entry.frequency} << (32 - kSlotBits)) - 1 - std::uint64_t{x}) >> 63);
             word[-1] = static_cast<std::uint16_t>(x);
-            word -= full ? 1 : 0;
-            x = full ? x >> 16 : x;
+            word -= is_full;
+            x >>= 16 * is_full;
             const auto quotient = static_cast<std::uint32_t>(x * entry.reciprocal >> kReciprocalBits);
             state = (quotient << kSlotBits) + (x - quotient * entry.frequency) + entry.begin;
         }

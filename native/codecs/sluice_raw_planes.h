@@ -49,6 +49,11 @@ struct Plane {
     unsigned count = 0;
 
     void add(bool bit) noexcept { bits |= std::uint64_t{bit} << count++; }
+    /// Adds a bit if `takes_part` is 1, without a branch. There are fewer than 64 bits so far.
+    void add_if(unsigned takes_part, unsigned bit) noexcept {
+        bits |= std::uint64_t{bit & takes_part} << count;
+        count += takes_part;
+    }
 };
 
 /// Writes the planes of a tile in the order of decoding.
@@ -72,10 +77,14 @@ class RawPlanes {
             put(plane);
             return;
         }
-        for (unsigned i = 0; i < plane.count; ++i, ++num_deferred_) {
-            const auto bit = static_cast<unsigned>(plane.bits >> i & 1);
-            tile_.payload[num_deferred_ / kPayloadBits] |=
-                static_cast<std::uint16_t>(bit << num_deferred_ % kPayloadBits);
+        std::uint64_t bits = plane.bits;
+        for (std::size_t left = plane.count; left != 0;) {
+            const std::size_t used = num_deferred_ % kPayloadBits;
+            const std::size_t taken = std::min(left, kPayloadBits - used);
+            tile_.payload[num_deferred_ / kPayloadBits] |= static_cast<std::uint16_t>(bits << used);
+            bits >>= taken;
+            num_deferred_ += taken;
+            left -= taken;
         }
     }
     void finish() { bits_.finish(); }

@@ -31,7 +31,25 @@ constexpr std::array<std::uint8_t, kMaxMagnitude + 1> kTokenOf = [] {
     return tokens;
 }();
 
-unsigned extra_bits(std::uint8_t token) noexcept { return token > kLastDirectToken ? token - kTokenBitsOffset : 0; }
+alignas(64) constexpr std::int16_t kNoBlock[kPositions] = {};
+
+using EightWords [[gnu::vector_size(16)]] = std::int16_t;
+
+// Positions k to k + 7 of eight blocks: to rows of eight lanes, kLanes apart.
+void transpose(const std::int16_t* const (&blocks)[8], std::size_t k, std::int16_t* out) noexcept {
+    EightWords rows[8];
+    for (std::size_t i = 0; i < 8; ++i) std::memcpy(&rows[i], blocks[i] + k, sizeof rows[i]);
+    // Three times: rows i and i + 4, word by word.
+    for (int round = 0; round < 3; ++round) {
+        EightWords mixed[8];
+        for (std::size_t i = 0; i < 4; ++i) {
+            mixed[2 * i] = __builtin_shufflevector(rows[i], rows[i + 4], 0, 8, 1, 9, 2, 10, 3, 11);
+            mixed[2 * i + 1] = __builtin_shufflevector(rows[i], rows[i + 4], 4, 12, 5, 13, 6, 14, 7, 15);
+        }
+        for (std::size_t i = 0; i < 8; ++i) rows[i] = mixed[i];
+    }
+    for (std::size_t i = 0; i < 8; ++i) std::memcpy(out + i * kLanes, &rows[i], sizeof rows[i]);
+}
 
 }  // namespace
 
@@ -92,19 +110,25 @@ class SymbolWalk::State {
         const jpeg::CoefficientComponent& component = image_.components[place.component];
         group.active = place.active;
         group.first_context = static_cast<std::uint16_t>(place.component == 0 ? 0 : num_contexts(tile_.first_pair));
-        if (~place.active != 0) std::memset(group.values, 0, sizeof group.values);
+        for (std::size_t row = 0; row < 8; ++row) {
+            const std::int16_t* blocks[8];
+            for (std::uint32_t x = 0; x < 8; ++x) {
+                const bool is_active = (place.active >> (8 * row + x) & 1) != 0;
+                const auto y = static_cast<std::uint32_t>(place.block_y + row);
+                blocks[x] = is_active ? component.block(place.block_x + x, y) : kNoBlock;
+            }
+            for (std::size_t k = 0; k < kPositions; k += 8) transpose(blocks, k, &group.values[k][8 * row]);
+        }
         each_lane(place.active, [&](unsigned lane) {
             const std::uint32_t x = place.block_x + lane % 8;
             const std::uint32_t y = place.block_y + lane / 8;
-            const std::int16_t* const block = component.block(x, y);
-            for (unsigned k = 1; k < kPositions; ++k) group.values[k][lane] = block[k];
             int predicted = 0;
             if (lane % 8 != 0) {
                 predicted = component.block(x - 1, y)[0];
             } else if (lane != 0) {
                 predicted = component.block(x, y - 1)[0];
             }
-            group.values[0][lane] = checked_difference(block[0], predicted);
+            group.values[0][lane] = checked_difference(component.block(x, y)[0], predicted);
         });
         tokenise(group);
     }
@@ -193,20 +217,31 @@ class SymbolWalk::State {
         std::uint16_t* const out_contexts = tile_.contexts.data() + begin;
         std::uint8_t* const out_symbols = tile_.symbols.data() + begin;
         std::size_t count = 0;
-        each_lane(lanes, [&](unsigned lane) {
-            out_contexts[count] = static_cast<std::uint16_t>(contexts + classes[lane]);
-            out_symbols[count++] = symbols[lane];
-        });
+        if (lanes == ~std::uint64_t{0}) {
+            for (; count < kLanes; ++count) {
+                out_contexts[count] = static_cast<std::uint16_t>(contexts + classes[count]);
+            }
+            std::memcpy(out_symbols, symbols, kLanes);
+        } else {
+            each_lane(lanes, [&](unsigned lane) {
+                out_contexts[count] = static_cast<std::uint16_t>(contexts + classes[lane]);
+                out_symbols[count++] = symbols[lane];
+            });
+        }
         tile_.contexts.resize(begin + count);
         tile_.symbols.resize(begin + count);
         count_down(first, group.remaining);
-        count_down(second, group.remaining);
+        if (pair) count_down(second, group.remaining);
     }
 
     static Plane signs(const Group& group, unsigned k) {
         Plane plane;
         const std::uint64_t nonzero = nonzero_lanes(group.tokens[k]);
-        each_lane(nonzero, [&](unsigned lane) { plane.add(group.values[k][lane] < 0); });
+        if (nonzero == 0) return plane;
+        std::uint8_t is_negative[kLanes];
+        for (std::size_t lane = 0; lane < kLanes; ++lane) is_negative[lane] = group.values[k][lane] < 0 ? 1 : 0;
+        const std::uint64_t negative = nonzero_lanes(is_negative);
+        each_lane(nonzero, [&](unsigned lane) { plane.add((negative >> lane & 1) != 0); });
         return plane;
     }
 
@@ -224,16 +259,20 @@ class SymbolWalk::State {
         std::uint16_t extra[kLanes];
         std::uint8_t bits[kLanes];
         std::size_t count = 0;
+        std::uint8_t is_large[kLanes];
         for (std::size_t lane = 0; lane < kLanes; ++lane) {
-            bits[count] = static_cast<std::uint8_t>(extra_bits(group.tokens[k][lane]));
+            is_large[lane] = group.tokens[k][lane] > kLastDirectToken ? 1 : 0;
+        }
+        each_lane(nonzero_lanes(is_large), [&](unsigned lane) {
+            bits[count] = static_cast<std::uint8_t>(group.tokens[k][lane] - kTokenBitsOffset);
             const int magnitude = std::abs(group.values[k][lane]);
             extra[count] = static_cast<std::uint16_t>(magnitude - static_cast<int>(kTokenBase) - (1 << bits[count]));
-            count += bits[count] != 0 ? 1 : 0;
-        }
+            ++count;
+        });
         for (unsigned p = 0; p < most - kTokenBitsOffset; ++p) {
             Plane plane;
             for (std::size_t i = 0; i < count; ++i) {
-                if (bits[i] > p) plane.add((extra[i] >> p & 1) != 0);
+                plane.add_if(bits[i] > p ? 1 : 0, extra[i] >> p);
             }
             put(plane);
         }
@@ -264,14 +303,14 @@ class SymbolWalk::State {
         for (unsigned p = 0; p <= highest; ++p) {
             Plane plane;
             for (std::size_t i = 0; i < count; ++i) {
-                if (values[i] >> p != 0) plane.add(values[i] >> p > 1);
+                plane.add_if(values[i] >> p != 0 ? 1 : 0, values[i] >> p > 1 ? 1 : 0);
             }
             put(plane);
         }
         for (unsigned p = 0; p < highest; ++p) {
             Plane plane;
             for (std::size_t i = 0; i < count; ++i) {
-                if (values[i] >> p > 1) plane.add((values[i] >> p & 1) != 0);
+                plane.add_if(values[i] >> p > 1 ? 1 : 0, values[i] >> p);
             }
             put(plane);
         }
