@@ -204,6 +204,7 @@ using DecodeTile = TileFault (*)(const TileJob& job) noexcept;
 TileFault decode_tile_plain(const TileJob& job) noexcept;
 TileFault decode_tile_avx2(const TileJob& job) noexcept;
 TileFault decode_tile_avx512(const TileJob& job) noexcept;
+TileFault decode_tile_neon(const TileJob& job) noexcept;
 /// The same, with table look-ups by gather instructions, which are faster than single loads on Intel's processors.
 TileFault decode_tile_avx2_gather(const TileJob& job) noexcept;
 TileFault decode_tile_avx512_gather(const TileJob& job) noexcept;

@@ -82,7 +82,7 @@ struct Live {
 /// The largest token whose magnitudes, 11 + 2^5 + 31 at most, are stored as bytes; and the same for the bits of an
 /// escape, 6 + 2^6 - 1 at most.
 constexpr unsigned kLastNarrowToken = 18;
-constexpr unsigned kNarrowEscapeBits = 5;
+[[maybe_unused]] constexpr unsigned kNarrowEscapeBits = 5;
 
 template <typename V>
 class Decoder {

@@ -34,6 +34,8 @@ DecodeTile active_decode_tile() noexcept {
 #if defined(__x86_64__)
     if (active_simd_path() >= SimdPath::avx512) return gathers() ? decode_tile_avx512_gather : decode_tile_avx512;
     if (active_simd_path() >= SimdPath::avx2) return gathers() ? decode_tile_avx2_gather : decode_tile_avx2;
+#elif defined(__aarch64__)
+    if (active_simd_path() == SimdPath::neon) return decode_tile_neon;
 #endif
     return decode_tile_plain;
 }
