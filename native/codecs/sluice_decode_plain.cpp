@@ -308,15 +308,15 @@ class PlainDecoder {
 
     // Magnitudes above 14; `values` has tokens with their signs.
     void read_extra_bits(const std::uint8_t* tokens, std::int16_t* values) noexcept {
-        std::uint8_t lanes[kLanes];
-        std::uint16_t extra[kLanes];
+        std::uint8_t lanes[kLanes + 1];
+        std::uint16_t extra[kLanes + 1];
         std::size_t count = 0;
-        unsigned most = 0;
-        for (std::size_t lane = 0; lane < kLanes; ++lane) {
-            if (tokens[lane] <= kLastDirectToken) continue;
-            most = std::max<unsigned>(most, tokens[lane] - kTokenBitsOffset);
+        unsigned most = largest_of(tokens);
+        most = most > kLastDirectToken ? most - kTokenBitsOffset : 0;
+        for (std::size_t lane = 0; lane < kLanes; ++lane) {  // without branches: which lanes are large is random
+            lanes[count] = static_cast<std::uint8_t>(lane);
             extra[count] = 0;
-            lanes[count++] = static_cast<std::uint8_t>(lane);
+            count += tokens[lane] > kLastDirectToken ? 1 : 0;
         }
         for (unsigned p = 0; p < most; ++p) {
             std::uint64_t plane = raw_.peek();
@@ -339,38 +339,40 @@ class PlainDecoder {
 
     // Magnitudes of a pair from 7 on. False if one is too large.
     bool read_escapes(const std::uint8_t* magnitudes, unsigned k, CoefficientGroup& out) noexcept {
-        std::uint8_t lanes[kLanes];
-        std::uint16_t found[kLanes];  // g without its highest bit
-        std::uint8_t highest[kLanes];
+        std::uint8_t lanes[kLanes + 1];
+        std::uint16_t found[kLanes + 1];  // g without its highest bit
+        std::uint8_t highest[kLanes + 1];
         std::size_t count = 0;
         for (std::size_t lane = 0; lane < kLanes; ++lane) {
-            if (magnitudes[lane] != kEscape) continue;
             highest[count] = 0;
             found[count] = 0;
-            lanes[count++] = static_cast<std::uint8_t>(lane);
+            lanes[count] = static_cast<std::uint8_t>(lane);
+            count += magnitudes[lane] == kEscape ? 1 : 0;
         }
         if (count == 0) return true;
         unsigned most = 0;
         for (;; ++most) {
             const std::uint64_t plane = raw_.peek();
             std::size_t used = 0;
-            bool any = false;
+            unsigned any = 0;
             for (std::size_t i = 0; i < count; ++i) {
-                if (highest[i] < most) continue;
-                const bool more = (plane >> used++ & 1) != 0;
-                highest[i] = static_cast<std::uint8_t>(highest[i] + (more ? 1 : 0));
-                any = any || more;
+                const unsigned takes = highest[i] >= most ? 1 : 0;
+                const unsigned more = takes & static_cast<unsigned>(plane >> used);
+                highest[i] = static_cast<std::uint8_t>(highest[i] + more);
+                used += takes;
+                any |= more;
             }
             raw_.skip(used);
-            if (!any) break;
+            if (any == 0) break;
             if (most == kMaxEscapeBits) return false;
         }
         for (unsigned p = 0; p < most; ++p) {
             const std::uint64_t plane = raw_.peek();
             std::size_t used = 0;
             for (std::size_t i = 0; i < count; ++i) {
-                if (highest[i] <= p) continue;
-                found[i] = static_cast<std::uint16_t>(found[i] | (plane >> used++ & 1) << p);
+                const unsigned takes = highest[i] > p ? 1 : 0;
+                found[i] = static_cast<std::uint16_t>(found[i] | (takes & static_cast<unsigned>(plane >> used)) << p);
+                used += takes;
             }
             raw_.skip(used);
         }
