@@ -6,10 +6,12 @@
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -31,6 +33,7 @@ using Sides = std::pair<std::uint32_t, std::uint32_t>;
 constexpr std::array<const char*, 6> kFilters{"nearest", "box", "bilinear", "hamming", "bicubic", "lanczos"};
 constexpr std::array<const char*, 4> kPaddingModes{"constant", "edge", "reflect", "symmetric"};
 constexpr std::array<const char*, 4> kTypes{"uint8", "uint16", "float32", "float16"};
+constexpr std::array<const char*, 3> kEraseModes{"constant", "color", "pixel"};
 constexpr std::array<const char*, 2> kLayouts{"NHWC", "NCHW"};
 constexpr std::array<const char*, 4> kColorChanges{"brightness", "contrast", "saturation", "hue"};
 
@@ -329,6 +332,22 @@ void register_values(nb::module_& module) {
                 new (self) NormalizeOperation{std::move(mean), std::move(std)};
             },
             nb::arg("mean"), nb::arg("std"));
+    nb::class_<RandomErasingOperation>(module, "RandomErasingOperation")
+        .def(
+            "__init__",
+            [](RandomErasingOperation* self, double p, Pair scale, Pair ratio, const std::string& mode,
+               std::vector<float> value, std::array<std::uint32_t, 2> counts) {
+                new (self) RandomErasingOperation{p,
+                                                  scale[0],
+                                                  scale[1],
+                                                  ratio[0],
+                                                  ratio[1],
+                                                  named<EraseMode>(kEraseModes, mode, "kind of values"),
+                                                  std::move(value),
+                                                  counts[0],
+                                                  std::max(counts[0], counts[1])};
+            },
+            nb::arg("p"), nb::arg("scale"), nb::arg("ratio"), nb::arg("mode"), nb::arg("value"), nb::arg("counts"));
     nb::class_<RemapOperation>(module, "RemapOperation")
         .def(
             "__init__",
@@ -341,18 +360,36 @@ void register_values(nb::module_& module) {
 template <typename T, typename... Shape>
 using Rows = nb::ndarray<T, Shape..., nb::c_contig, nb::device::cpu>;
 
+/// Moves the boxes or points of many samples, rows of `kWidth` numbers one behind the other.
+template <std::size_t kWidth, typename Move>
+void move_rows(const TransformProgram& program, const Rows<float, nb::shape<-1, kWidth>>& values,
+               const Rows<const std::uint64_t, nb::ndim<1>>& starts,
+               const Rows<const std::uint32_t, nb::shape<-1, 2>>& sizes,
+               const Rows<const std::uint64_t, nb::ndim<1>>& ids, const SampleKey& key, Move move) {
+    const std::size_t num_samples = ids.size();
+    const bool fits = starts.size() == num_samples + 1 && sizes.shape(0) == num_samples &&
+                      (num_samples == 0 || starts(num_samples) <= values.shape(0));
+    for (std::size_t i = 0; fits && i < num_samples; ++i) {
+        if (starts(i) > starts(i + 1)) break;
+        const Draw draw = program.draw({sizes(i, 0), sizes(i, 1)}, {key.seed, key.epoch, ids(i)});
+        move(draw, std::span<float>{values.data() + kWidth * starts(i), kWidth * (starts(i + 1) - starts(i))});
+    }
+}
+
 void move_boxes(const TransformProgram& program, const Rows<float, nb::shape<-1, 4>>& boxes,
                 const Rows<const std::uint64_t, nb::ndim<1>>& starts,
                 const Rows<const std::uint32_t, nb::shape<-1, 2>>& sizes,
                 const Rows<const std::uint64_t, nb::ndim<1>>& ids, std::uint64_t seed, std::uint64_t epoch) {
-    const std::size_t num_samples = ids.size();
-    const bool fits = starts.size() == num_samples + 1 && sizes.shape(0) == num_samples &&
-                      (num_samples == 0 || starts(num_samples) <= boxes.shape(0));
-    for (std::size_t i = 0; fits && i < num_samples; ++i) {
-        if (starts(i) > starts(i + 1)) break;
-        const Draw draw = program.draw({sizes(i, 0), sizes(i, 1)}, {seed, epoch, ids(i)});
-        program.apply_boxes(draw, {boxes.data() + 4 * starts(i), 4 * (starts(i + 1) - starts(i))});
-    }
+    move_rows<4>(program, boxes, starts, sizes, ids, {seed, epoch, 0},
+                 [&](const Draw& draw, std::span<float> found) { program.apply_boxes(draw, found); });
+}
+
+void move_points(const TransformProgram& program, const Rows<float, nb::shape<-1, 2>>& points,
+                 const Rows<const std::uint64_t, nb::ndim<1>>& starts,
+                 const Rows<const std::uint32_t, nb::shape<-1, 2>>& sizes,
+                 const Rows<const std::uint64_t, nb::ndim<1>>& ids, std::uint64_t seed, std::uint64_t epoch) {
+    move_rows<2>(program, points, starts, sizes, ids, {seed, epoch, 0},
+                 [&](const Draw& draw, std::span<float> found) { program.apply_points(draw, found); });
 }
 
 /// A pass as arrays: rows, first, weights (integers or fractions).
@@ -426,6 +463,14 @@ void register_program(nb::module_& module) {
             },
             nb::arg("draw"), nb::arg("boxes"),
             nb::sig("def apply_boxes(self, draw: Draw, boxes: numpy.typing.NDArray[numpy.float32]) -> None"))
+        .def(
+            "apply_points",
+            [](const TransformProgram& program, const Draw& draw,
+               const nb::ndarray<float, nb::shape<-1, 2>, nb::c_contig, nb::device::cpu>& points) {
+                program.apply_points(draw, {points.data(), points.size()});
+            },
+            nb::arg("draw"), nb::arg("points"),
+            nb::sig("def apply_points(self, draw: Draw, points: numpy.typing.NDArray[numpy.float32]) -> None"))
         .def_prop_ro("narrows", &TransformProgram::narrows, "Whether 16-bit sources become 8-bit before anything else.")
         .def_prop_ro("is_scaled", [](const TransformProgram& program) { return program.finish_plan().scaled(); })
         .def(
@@ -448,7 +493,13 @@ void register_program(nb::module_& module) {
              nb::sig("def move_boxes(self, boxes: numpy.typing.NDArray[numpy.float32], "
                      "starts: numpy.typing.NDArray[numpy.uint64], sizes: numpy.typing.NDArray[numpy.uint32], "
                      "ids: numpy.typing.NDArray[numpy.uint64], seed: int, epoch: int) -> None"),
-             "Moves the boxes of many samples, one behind the other; `starts` has where each begins, and the end.");
+             "Moves the boxes of many samples, one behind the other; `starts` has where each begins, and the end.")
+        .def("move_points", &move_points, nb::arg("points"), nb::arg("starts"), nb::arg("sizes"), nb::arg("ids"),
+             nb::arg("seed"), nb::arg("epoch"),
+             nb::sig("def move_points(self, points: numpy.typing.NDArray[numpy.float32], "
+                     "starts: numpy.typing.NDArray[numpy.uint64], sizes: numpy.typing.NDArray[numpy.uint32], "
+                     "ids: numpy.typing.NDArray[numpy.uint64], seed: int, epoch: int) -> None"),
+             "Moves the points of many samples, as `move_boxes` does boxes.");
 }
 
 }  // namespace

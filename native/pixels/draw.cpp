@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "pixels/erase.h"
 #include "pixels/pads.h"
 
 namespace penstock {
@@ -271,6 +272,15 @@ void Draw::recolor(const ColorDraw& color) {
     step.color = color;
 }
 
+void Draw::erase(const Rect& area, std::uint8_t place) {
+    if (num_erasures == erasures.size()) {
+        throw Error(ErrorCode::bad_argument,
+                    "the transforms erase more than " + std::to_string(kMaxErasures) + " areas", "transforms",
+                    "use fewer RandomErasing");
+    }
+    erasures[num_erasures++] = {area, place};
+}
+
 void Draw::warp(const Warp& warp) {
     check_size(warp.size, source);
     Step& step = append();
@@ -298,6 +308,7 @@ ImageSize resized_size(const ResizeOperation& operation, ImageSize size) {
 
 Draw make_draw(const std::vector<Operation>& operations, ImageSize size, const SampleKey& key) {
     Draw draw(size);
+    draw.key = key;
     for (std::size_t place = 0; place < operations.size(); ++place) {
         Random random(key.at(static_cast<std::uint32_t>(place)));
         std::visit([&](const auto& operation) { play(operation, random, draw, static_cast<std::uint8_t>(place)); },

@@ -46,7 +46,14 @@ struct Step {
     [[nodiscard]] ImageSize output() const noexcept { return kind == StepKind::warp ? warp.size : stage.output(); }
 };
 
+/// An area that is overwritten at the end, by the operation at `place`.
+struct Erasure {
+    Rect area;
+    std::uint8_t place = 0;
+};
+
 constexpr std::size_t kMaxSteps = 16;
+constexpr std::size_t kMaxErasures = 16;
 constexpr std::uint64_t kMaxOutputPixels = std::uint64_t{1} << 28;
 
 struct Draw {
@@ -54,6 +61,9 @@ struct Draw {
     ImageSize output;
     std::array<Step, kMaxSteps> steps;
     std::uint8_t num_steps = 0;
+    std::array<Erasure, kMaxErasures> erasures;
+    std::uint8_t num_erasures = 0;
+    SampleKey key;
 
     explicit Draw(ImageSize size);
 
@@ -65,6 +75,8 @@ struct Draw {
     void recolor(const ColorDraw& color);
     /// A pass of its own. `warp.map` is from the result to the output so far, `warp.size` the size of the result.
     void warp(const Warp& warp);
+    /// Areas of the finished sample.
+    void erase(const Rect& area, std::uint8_t place);
 
   private:
     Stage& geometry();

@@ -155,6 +155,22 @@ struct ColorJitterOperation {
     Range hue;
 };
 
+/// Values of erased areas: given ones, one random colour each, or random pixels.
+enum class EraseMode : std::uint8_t { constant, color, pixel };
+
+/// Overwrites areas of the finished sample. Several of them share the scale; random values are normal.
+struct RandomErasingOperation {
+    double p = 0.5;
+    double min_scale = 0.02;
+    double max_scale = 0.33;
+    double min_ratio = 0.3;
+    double max_ratio = 3.3;
+    EraseMode mode = EraseMode::constant;
+    std::vector<float> value{0};
+    std::uint32_t min_count = 1;
+    std::uint32_t max_count = 1;
+};
+
 struct ToDtypeOperation {
     SampleType type = SampleType::float32;
     bool scale = false;
@@ -176,6 +192,6 @@ using Operation = std::variant<ResizeOperation, CenterCropOperation, RandomCropO
                                PadOperation, PadIfSmallerOperation, LetterboxOperation, RandomZoomOutOperation,
                                RandomResizeOperation, RandomShortestSizeOperation, RandomRotationOperation,
                                RandomAffineOperation, RandomPerspectiveOperation, ColorJitterOperation,
-                               ToDtypeOperation, NormalizeOperation, RemapOperation>;
+                               ToDtypeOperation, NormalizeOperation, RandomErasingOperation, RemapOperation>;
 
 }  // namespace penstock

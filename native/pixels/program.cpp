@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "pixels/color.h"
+#include "pixels/erase.h"
 #include "pixels/pads.h"
 
 namespace penstock {
@@ -82,15 +83,31 @@ TransformProgram::TransformProgram(std::vector<Operation> operations) : operatio
         if (const auto* normalize = std::get_if<NormalizeOperation>(&operations_[i])) finish_.normalize(*normalize);
     }
     finish_.complete();
+    check_erasing();
     set_fills();
 }
 
 void TransformProgram::check_order() const {
     const auto first = std::find_if(operations_.begin() + (narrows_ ? 1 : 0), operations_.end(), is_finish);
     for (auto later = first; later != operations_.end(); ++later) {
-        if (is_finish(*later) || holds<RemapOperation>(*later)) continue;
+        if (is_finish(*later) || holds<RemapOperation>(*later) || holds<RandomErasingOperation>(*later)) continue;
         throw Error(ErrorCode::bad_argument, "a crop, resize, flip or change of colours after ToDtype or Normalize",
                     "transforms", "put ToDtype and Normalize last (ToDtype('uint8', scale=True) may come first)");
+    }
+}
+
+void TransformProgram::check_erasing() const {
+    const auto first = std::find_if(operations_.begin(), operations_.end(), holds<RandomErasingOperation>);
+    for (auto later = first; later != operations_.end(); ++later) {
+        const auto* erasing = std::get_if<RandomErasingOperation>(&*later);
+        if (erasing == nullptr && !holds<RemapOperation>(*later)) {
+            throw Error(ErrorCode::bad_argument, "a transform after RandomErasing", "transforms",
+                        "put RandomErasing last");
+        }
+        if (erasing != nullptr && erasing->mode != EraseMode::constant && !finish_.is_float()) {
+            throw Error(ErrorCode::bad_argument, "RandomErasing with random values needs floating point", "transforms",
+                        "put ToDtype('float32', scale=True) before it");
+        }
     }
 }
 
@@ -180,7 +197,8 @@ std::optional<ImageSize> TransformProgram::fixed_size() const {
 
 bool TransformProgram::copies(const Draw& draw, PixelShape decoded, const Slot& out) const {
     const Stage& only = draw.steps[0].stage;
-    return draw.num_steps == 1 && !only.resized && !only.flipped && !only.upended && !only.padded() &&
+    const bool erases = field_ == FieldKind::image && draw.num_erasures > 0;
+    return !erases && draw.num_steps == 1 && !only.resized && !only.flipped && !only.upended && !only.padded() &&
            takes_as_they_are(out, decoded) && remap_.empty();
 }
 
@@ -245,6 +263,16 @@ void TransformProgram::finish(const Step& step, const Input& input, const Slot& 
 
 void TransformProgram::apply(ConstImageView decoded, const Draw& draw, const Slot& out, TransformScratch& scratch,
                              std::uint32_t scale) const {
+    run_steps(decoded, draw, out, scratch, scale);
+    for (std::uint32_t i = 0; field_ == FieldKind::image && i < draw.num_erasures; ++i) {
+        const Erasure& erasure = draw.erasures[i];
+        erase(std::get<RandomErasingOperation>(operations_[erasure.place]), erasure.area, draw.key.at(erasure.place), i,
+              out);
+    }
+}
+
+void TransformProgram::run_steps(ConstImageView decoded, const Draw& draw, const Slot& out, TransformScratch& scratch,
+                                 std::uint32_t scale) const {
     check(decoded, draw, out, scale);
     Input input{prepare(decoded, scratch), region(draw, scale), draw.source, scale};
     ImageView own;
@@ -370,7 +398,40 @@ void warp_boxes(const Warp& warp, std::span<float> boxes) {
     }
 }
 
+/// What the stage does to pixels, to a point. A point is the number of a pixel: the last column is width - 1.
+void move_point(const Stage& stage, float* point) {
+    if (stage.resized) {
+        point[0] -= static_cast<float>(stage.source.x);
+        point[1] -= static_cast<float>(stage.source.y);
+        if (stage.source_flipped) point[0] = static_cast<float>(stage.source.width - 1) - point[0];
+        point[0] *= static_cast<float>(stage.size.width) / static_cast<float>(stage.source.width);
+        point[1] *= static_cast<float>(stage.size.height) / static_cast<float>(stage.source.height);
+    }
+    point[0] -= static_cast<float>(stage.window.x);
+    point[1] -= static_cast<float>(stage.window.y);
+    if (stage.flipped) point[0] = static_cast<float>(stage.window.width - 1) - point[0];
+    if (stage.upended) point[1] = static_cast<float>(stage.window.height - 1) - point[1];
+}
+
+void warp_points(const Warp& warp, std::span<float> points) {
+    const auto inverse = inverse_map(warp.map);
+    for (std::size_t i = 0; inverse && i + 2 <= points.size(); i += 2) {
+        const Point moved = map_point(*inverse, {points[i], points[i + 1]});
+        points[i] = static_cast<float>(moved.x);
+        points[i + 1] = static_cast<float>(moved.y);
+    }
+}
+
 }  // namespace
+
+void TransformProgram::apply_points(const Draw& draw, std::span<float> points) const {
+    for (std::size_t i = 0; i < draw.num_steps; ++i) {
+        const Step& step = draw.steps[i];
+        if (step.kind == StepKind::warp) warp_points(step.warp, points);
+        if (step.kind != StepKind::stage) continue;
+        for (std::size_t point = 0; point + 2 <= points.size(); point += 2) move_point(step.stage, &points[point]);
+    }
+}
 
 void TransformProgram::apply_boxes(const Draw& draw, std::span<float> boxes) const {
     for (std::size_t i = 0; i < draw.num_steps; ++i) {

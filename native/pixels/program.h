@@ -93,10 +93,15 @@ class TransformProgram {
     /// crop, as torchvision does. A box cut away is left with no area; whether to drop it is the caller's choice.
     void apply_boxes(const Draw& draw, std::span<float> boxes) const;
 
+    /// Moves points (x, y, in pixels of the source) along, as torchvision does. Points outside of the result stay
+    /// there: nothing is clipped or dropped.
+    void apply_points(const Draw& draw, std::span<float> points) const;
+
     [[nodiscard]] const std::vector<Operation>& operations() const noexcept { return operations_; }
 
   private:
     void check_order() const;
+    void check_erasing() const;
     void check(ConstImageView decoded, const Draw& draw, const Slot& out, std::uint32_t scale) const;
     [[nodiscard]] Filter filter_of(const Stage& stage) const noexcept {
         return field_ == FieldKind::mask ? Filter::nearest : stage.filter;
@@ -109,6 +114,8 @@ class TransformProgram {
     void set_fills();
     [[nodiscard]] ConstImageView prepare(ConstImageView decoded, TransformScratch& scratch) const;
     struct Input;
+    void run_steps(ConstImageView decoded, const Draw& draw, const Slot& out, TransformScratch& scratch,
+                   std::uint32_t scale) const;
     void run(const Step& step, const Input& input, TransformScratch& scratch, RowSink& sink) const;
     void finish(const Step& step, const Input& input, const Slot& out, TransformScratch& scratch) const;
 

@@ -139,6 +139,9 @@ class ToDtypeOperation:
 class NormalizeOperation:
     def __init__(self, mean: Sequence[float], std: Sequence[float]) -> None: ...
 
+class RandomErasingOperation:
+    def __init__(self, p: float, scale: Sequence[float], ratio: Sequence[float], mode: str, value: Sequence[float], counts: Sequence[int]) -> None: ...
+
 class RemapOperation:
     def __init__(self, table: Sequence[int], otherwise: int | None) -> None: ...
 
@@ -153,7 +156,7 @@ class Draw:
     def steps(self) -> list[dict[str, Any]]: ...
 
 class TransformProgram:
-    def __init__(self, operations: Sequence[ResizeOperation | CenterCropOperation | RandomCropOperation | RandomResizedCropOperation | ScaleJitterOperation | RandomHorizontalFlipOperation | RandomVerticalFlipOperation | PadOperation | PadIfSmallerOperation | LetterboxOperation | RandomZoomOutOperation | RandomResizeOperation | RandomShortestSizeOperation | RandomRotationOperation | RandomAffineOperation | RandomPerspectiveOperation | ColorJitterOperation | ToDtypeOperation | NormalizeOperation | RemapOperation]) -> None: ...
+    def __init__(self, operations: Sequence[ResizeOperation | CenterCropOperation | RandomCropOperation | RandomResizedCropOperation | ScaleJitterOperation | RandomHorizontalFlipOperation | RandomVerticalFlipOperation | PadOperation | PadIfSmallerOperation | LetterboxOperation | RandomZoomOutOperation | RandomResizeOperation | RandomShortestSizeOperation | RandomRotationOperation | RandomAffineOperation | RandomPerspectiveOperation | ColorJitterOperation | ToDtypeOperation | NormalizeOperation | RandomErasingOperation | RemapOperation]) -> None: ...
 
     def for_masks(self) -> TransformProgram: ...
 
@@ -172,6 +175,8 @@ class TransformProgram:
     def apply(self, pixels: penstock.types.Pixels, draw: Draw, out: numpy.typing.NDArray[Any], layout: str = "NHWC", scale: int = 1) -> None: ...
 
     def apply_boxes(self, draw: Draw, boxes: numpy.typing.NDArray[numpy.float32]) -> None: ...
+
+    def apply_points(self, draw: Draw, points: numpy.typing.NDArray[numpy.float32]) -> None: ...
 
     @property
     def narrows(self) -> bool:
@@ -194,6 +199,9 @@ class TransformProgram:
         """
         Moves the boxes of many samples, one behind the other; `starts` has where each begins, and the end.
         """
+
+    def move_points(self, points: numpy.typing.NDArray[numpy.float32], starts: numpy.typing.NDArray[numpy.uint64], sizes: numpy.typing.NDArray[numpy.uint32], ids: numpy.typing.NDArray[numpy.uint64], seed: int, epoch: int) -> None:
+        """Moves the points of many samples, as `move_boxes` does boxes."""
 
 class ReadLimit:
     def __init__(self, bytes_per_second: float, reads_per_second: float) -> None: ...

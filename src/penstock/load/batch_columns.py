@@ -20,6 +20,12 @@ Rows = npt.NDArray[np.int64]
 BOX_NAMES = ("boxes", "bboxes", "bounding_boxes")
 """Columns of these names, or whose names end in `_boxes`, hold left, top, right and bottom in pixels of the image."""
 
+POINT_NAMES = ("keypoints", "points")
+"""Columns of these names, or whose names end in `_keypoints` or `_points`, hold x and y in pixels of the image.
+
+A third number per point, such as its visibility, does not change.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
@@ -101,6 +107,30 @@ class Boxes(Lists):
         return [boxes[begin:end] for begin, end in pairwise(starts)]
 
 
+@dataclass(frozen=True)
+class Points(Lists):
+    """Points as x and y in float32, which move with the pixels, and perhaps a third number, which does not."""
+
+    sizes: ImageSizes
+    """(height, width) of every sample."""
+
+    def take(self, rows: Rows, drawn: Drawn | None) -> list[Any]:
+        """Return one n x 2 or n x 3 array per sample. Points that are cropped away lie outside of the image."""
+        points, starts = self.gathered(rows)
+        if drawn is not None:
+            positions = np.ascontiguousarray(points[:, :2])
+            drawn.program.move_points(
+                positions,
+                np.array(starts, np.uint64),
+                self.sizes[rows].astype(np.uint32),
+                rows.astype(np.uint64),
+                drawn.seed,
+                drawn.epoch,
+            )
+            points[:, :2] = positions
+        return [points[begin:end] for begin, end in pairwise(starts)]
+
+
 def batch_columns(
     index: SampleIndex, names: Sequence[str] | None, sizes: ImageSizes
 ) -> tuple[dict[str, npt.NDArray[np.generic]], dict[str, ListColumn]]:
@@ -149,6 +179,9 @@ def as_list_column(name: str, column: pa.Array, sizes: ImageSizes) -> ListColumn
     if not _is_numeric(numbers) or width == 0 or (widths != width).any():
         return Values(column)
     rows = _numbers(numbers).reshape(-1, width)
+    is_point = name in POINT_NAMES or name.endswith(("_keypoints", "_points"))
+    if is_point and width in (2, 3):
+        return Points(rows.astype(np.float32), ends, sizes)
     if not is_box:
         return Lists(rows, ends)
     return Boxes(rows.astype(np.float32), ends, sizes)

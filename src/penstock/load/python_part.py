@@ -6,30 +6,17 @@ import importlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from penstock.errors import ArgumentError
 from penstock.functions.forms import Arrays, Forms
 from penstock.functions.keywords import check_keywords
 from penstock.functions.sample import SampleFunctions
-from penstock.load.batch_columns import Boxes, Lists
+from penstock.load.batch_columns import Boxes, Lists, Points
 from penstock.load.failures import FailureLog
 from penstock.load.plan_values import PlanValues
 from penstock.load.python_stage import PythonStage, choose_place
 from penstock.load.samples import Samples
-from penstock.transforms import (
-    CenterCrop,
-    Chain,
-    RandomCrop,
-    RandomHorizontalFlip,
-    RandomResizedCrop,
-    Resize,
-    ScaleJitter,
-)
 from penstock.transforms.functions import Takes, is_of_torchvision, refuse_partial, takes
 
-POINT_NAMES = ("keypoints", "points")
-"""Columns of these names, or whose names end in `_keypoints` or `_points`, hold x and y in pixels of the image."""
 TENSORS = "penstock.torch.python_transforms"
-MOVING = (CenterCrop, RandomCrop, RandomHorizontalFlip, RandomResizedCrop, Resize, ScaleJitter)
 JOINT = (Takes.TENSORS, Takes.SAMPLE, Takes.KEYWORDS)
 
 Function = Callable[[Any], Any]
@@ -44,7 +31,6 @@ def open_stage(plan: PlanValues, roles: dict[str, str], forms: Forms) -> PythonS
     if not chain.python_transforms:
         return None
     refuse_partial(chain.python_transforms, [name for name, role in roles.items() if role != "list"])
-    _refuse_unmoved_points(chain, roles)
     joint = [function for function in chain.python_transforms if takes(function) in JOINT]
     for function in joint:
         if takes(function) is Takes.KEYWORDS:
@@ -53,21 +39,6 @@ def open_stage(plan: PlanValues, roles: dict[str, str], forms: Forms) -> PythonS
     functions = SampleFunctions(chain.python_transforms, moved, forms, output.layout, converted=chain.converted)
     place = choose_place(functions, chain.python_transforms, output.python_workers, plan.resources.threads)
     return PythonStage(functions, place, FailureLog(plan.options.errors))
-
-
-def _refuse_unmoved_points(chain: Chain, roles: dict[str, str]) -> None:
-    """Refuse points with native transforms, which move boxes but not points."""
-    points = [name for name, role in roles.items() if role == "points"]
-    moving = [transform for transform in chain.native if isinstance(transform, MOVING)]
-    if points and moving:
-        name = type(moving[0]).__name__
-        raise ArgumentError(
-            f"{name} runs natively, which moves no points: {points[0]} would stay behind",
-            where="transform",
-            fix=f"put a v2 transform that is not native before it, such as v2.RGB(), so that {name} runs in Python; or "
-            f'load without {points[0]}: fields=("image", …)',
-            code=100,
-        )
 
 
 def roles_of(samples: Samples, delivered: Sequence[str] | None) -> dict[str, str]:
@@ -79,8 +50,8 @@ def roles_of(samples: Samples, delivered: Sequence[str] | None) -> dict[str, str
         if isinstance(column, Boxes):
             roles[name] = "boxes"
         elif isinstance(column, Lists):
-            is_point = name in POINT_NAMES or name.endswith(("_keypoints", "_points"))
-            roles[name] = "points" if is_point and column.values.shape[1:] == (2,) else "list"
+            is_point = isinstance(column, Points) and column.values.shape[1:] == (2,)
+            roles[name] = "points" if is_point else "list"
     return roles if delivered is None else {name: role for name, role in roles.items() if name in delivered}
 
 

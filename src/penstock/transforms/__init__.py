@@ -1,7 +1,8 @@
 """Transforms of images, masks and boxes, with the names, parameters and meaning of torchvision's v2, in native code."""
 
-from penstock.transforms.apply import apply, apply_boxes
+from penstock.transforms.apply import apply, apply_boxes, apply_points
 from penstock.transforms.chain import Chain, split
+from penstock.transforms.erasing import RandomErasing
 from penstock.transforms.functions import photometric, whole_sample
 from penstock.transforms.geometry import (
     CenterCrop,
@@ -36,6 +37,7 @@ __all__ = [
     "PadIfSmaller",
     "RandomAffine",
     "RandomCrop",
+    "RandomErasing",
     "RandomHorizontalFlip",
     "RandomPerspective",
     "RandomResize",
@@ -51,6 +53,7 @@ __all__ = [
     "Transform",
     "apply",
     "apply_boxes",
+    "apply_points",
     "photometric",
     "seeded",
     "split",

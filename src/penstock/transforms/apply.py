@@ -86,3 +86,26 @@ def apply_boxes(
     moved = np.array(boxes, np.float32).reshape(-1, 4)
     program.apply_boxes(program.draw(size, seed, epoch, id), moved)
     return moved
+
+
+def apply_points(
+    points: npt.ArrayLike,
+    transforms: Transforms,
+    *,
+    size: tuple[int, int],
+    seed: int = 0,
+    epoch: int = 0,
+    id: int = 0,  # noqa: A002 - the word for it everywhere
+) -> npt.NDArray[np.float32]:
+    """Move points (x, y) of an image of `size` (height, width) with its pixels, as torchvision does.
+
+    A flip moves x to width - 1 - x. Points that are cropped away keep their position outside of the image.
+
+    >>> from penstock.transforms import RandomHorizontalFlip
+    >>> apply_points([[0, 5]], RandomHorizontalFlip(1.0), size=(10, 20))
+    array([[19.,  5.]], dtype=float32)
+    """
+    program = split(transforms).program()
+    moved = np.array(points, np.float32).reshape(-1, 2)
+    program.apply_points(program.draw(size, seed, epoch, id), moved)
+    return moved

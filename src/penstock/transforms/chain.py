@@ -11,6 +11,7 @@ import numpy as np
 
 from penstock import _native
 from penstock.errors import ArgumentError
+from penstock.transforms.erasing import RandomErasing
 from penstock.transforms.functions import converts
 from penstock.transforms.torchvision import members, recognise
 from penstock.transforms.transform import Transform
@@ -115,6 +116,10 @@ def _fits(native: list[Transform], transform: Transform) -> bool:
     to_floats = any(isinstance(earlier, ToDtype) and earlier.is_float for earlier in native)
     if isinstance(transform, Remap):
         return True
+    if isinstance(transform, RandomErasing):
+        return to_floats or not transform.needs_floats
+    if any(isinstance(earlier, RandomErasing) for earlier in native):
+        return False
     if isinstance(transform, ToDtype):
         return transform.is_float or not to_floats
     if isinstance(transform, Normalize):
@@ -129,5 +134,6 @@ def _late(transform: Transform, earlier: Sequence[AnyTransform]) -> ArgumentErro
     return ArgumentError(
         f"{type(transform).__name__} cannot come after {names}" if names else f"{type(transform).__name__} comes first",
         where="transforms",
-        fix="order them: crops, resizes, flips and colours, then ToDtype, then Normalize, then your own functions",
+        fix="order them: crops, resizes, flips and colours, then ToDtype, then Normalize, then RandomErasing, then "
+        "your own functions",
     )

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
 from penstock.errors import ArgumentError
+from penstock.transforms.erasing import RandomErasing
 from penstock.transforms.geometry import (
     CenterCrop,
     RandomCrop,
@@ -96,6 +97,12 @@ def _shortest_size(found: Found) -> list[Transform]:
     return [RandomShortestSize(tuple(found.min_size), found.max_size, _mode(found), _antialias(found))]
 
 
+def _erasing(found: Found) -> list[Transform]:
+    value = "random" if found.value is None else found.value
+    value = tuple(value) if isinstance(value, list) else value
+    return [RandomErasing(found.p, tuple(found.scale), tuple(found.ratio), value)]
+
+
 def _rotation(found: Found) -> list[Transform]:
     return [RandomRotation(tuple(found.degrees), _mode(found), found.expand, found.center, _fill(found))]
 
@@ -156,6 +163,7 @@ _READERS: dict[str, Callable[[Found], list[Transform]]] = {
     "Pad": _pad,
     "RandomAffine": _affine,
     "RandomCrop": _random_crop,
+    "RandomErasing": _erasing,
     "RandomHorizontalFlip": _flip,
     "RandomPerspective": _perspective,
     "RandomResize": _random_resize,

@@ -32,6 +32,7 @@ Operation: TypeAlias = (
     | _native.ColorJitterOperation
     | _native.ToDtypeOperation
     | _native.NormalizeOperation
+    | _native.RandomErasingOperation
     | _native.RemapOperation
 )
 
