@@ -26,7 +26,8 @@ def main() -> None:
     wish = json.loads(sys.argv[1])
     epochs, quality, alone = wish.pop("epochs"), wish.pop("quality", False), wish.pop("alone", False)
     last: list[int] = []
-    plan = plan_loader(wish.pop("path"), transform=[RandomResizedCrop(wish.pop("crop", 64))], **wish)
+    chain = [RandomResizedCrop(wish.pop("crop", 64))]
+    plan = plan_loader(wish.pop("path"), transform=chain, overlap_epochs=False, **wish)
     with Loader(plan.with_depth(1) if alone else plan) as loader:
         for number in range(epochs):
             disk, read, cpu = disk_bytes(), loader.stats()["bytes_read"], cpu_seconds()

@@ -213,8 +213,9 @@ std::vector<std::uint64_t> ids_of(const Column<std::uint64_t>& ids) { return {id
 
 std::shared_ptr<Batch> submit(const OpenPipeline& pipeline, const Column<std::uint64_t>& ids, std::uint64_t seed,
                               std::uint64_t epoch, const OptionalColumn<std::uint8_t>& keeping,
-                              const OptionalColumn<std::uint64_t>& ahead, std::uint32_t fidelity) {
-    BatchWish wish{ids_of(ids), {}, {}, seed, epoch, fidelity};
+                              const OptionalColumn<std::uint64_t>& ahead, std::uint32_t fidelity,
+                              std::shared_ptr<Tally> tally) {
+    BatchWish wish{ids_of(ids), {}, {}, seed, epoch, fidelity, std::move(tally)};
     if (ahead) wish.ahead = ids_of(*ahead);
     if (keeping && keeping->size() != ids.size()) {
         throw Error(ErrorCode::bad_argument, "one entry a sample is needed", "keeping", "give as many as ids");
@@ -225,8 +226,8 @@ std::shared_ptr<Batch> submit(const OpenPipeline& pipeline, const Column<std::ui
     return pipeline.get()->submit(std::move(wish));
 }
 
-nb::dict stats_of(const OpenPipeline& pipeline) {
-    const PipelineStats stats = pipeline.get()->stats();
+nb::dict stats_of(const OpenPipeline& pipeline, const std::shared_ptr<Tally>& without) {
+    const PipelineStats stats = pipeline.get()->stats(without.get());
     nb::dict fields;
     fields["bytes_read"] = stats.bytes_read;
     fields["num_reads"] = stats.num_reads;
@@ -324,6 +325,7 @@ void register_batch(nb::module_& module) {
         .def("drop", &Batch::drop, nb::arg("positions"), "Takes samples out; those behind move up.")
         .def_prop_ro("num_hits", &Batch::num_hits)
         .def_prop_ro("num_read", &Batch::num_read)
+        .def_prop_ro("is_done", &Batch::is_done)
         .def("cancel", &Batch::cancel, "Nobody wants it any more.");
 }
 
@@ -341,6 +343,9 @@ void register_loader(nb::module_& module) {
         nb::arg("codec"), nb::arg("height"), nb::arg("width"), nb::arg("channels"), nb::arg("bits"),
         "What a thread takes to decode such an image, beside its bytes and its pixels.");
     register_options(module);
+    nb::class_<Tally>(module, "Tally", "Counters of batches that were submitted with it.")
+        .def_prop_ro("bytes_read",
+                     [](const Tally& tally) { return tally.reads.num_bytes.load(std::memory_order_relaxed); });
     register_batch(module);
     nb::class_<BorrowedTable>(module, "SampleTable")
         .def(nb::init<const nb::bytes&, Column<std::uint8_t>, Column<std::uint64_t>, std::uint64_t,
@@ -368,9 +373,11 @@ void register_loader(nb::module_& module) {
              nb::arg("program"), nb::arg("options"), nb::keep_alive<1, 2>())
         .def("submit", &submit, nb::arg("ids"), nb::arg("seed"), nb::arg("epoch"),
              nb::arg("keeping").none() = nb::none(), nb::arg("ahead").none() = nb::none(), nb::arg("fidelity") = 0,
+             nb::arg("tally").none() = nb::none(),
              "Starts work on a batch and returns at once. `keeping` says of each sample what becomes of its bytes in "
              "memory: 0 nothing, 1 they stay, 2 they go. `ahead` are samples to read into memory now, for this batch "
-             "or later ones. `fidelity` is a number of scans of what stands in blocks, 0 for all.")
+             "or later ones. `fidelity` is a number of scans of what stands in blocks, 0 for all. The batch counts in "
+             "`tally`.")
         .def_prop_ro("num_failed", [](const OpenPipeline& pipeline) { return pipeline.get()->num_failed(); })
         .def("retain_cache", [](const OpenPipeline& pipeline,
                                 const Column<std::uint64_t>& ids) { pipeline.get()->retain_cache(ids_of(ids)); })
@@ -389,7 +396,12 @@ void register_loader(nb::module_& module) {
             nb::arg("batch"), nb::arg("positions"), nb::arg("ids"),
             "Starts work on other samples in some places of a batch that is done.")
         .def("wait", &OpenPipeline::wait, nb::arg("batch"), "Waits until a batch is done; Ctrl-C ends it.")
-        .def("stats", &stats_of, nb::sig("def stats(self) -> dict[str, typing.Any]"))
+        .def("stats", &stats_of, nb::arg("without").none() = nb::none(),
+             nb::sig("def stats(self, without: Tally | None = None) -> dict[str, typing.Any]"),
+             "Counters of all batches, except those that count in `without`.")
+        .def(
+            "open_tally", [](const OpenPipeline& pipeline) { return pipeline.get()->open_tally(); },
+            "Returns a new tally for batches to count in; `stats` includes it.")
         .def(
             "stall",
             [](const OpenPipeline& pipeline, std::optional<std::uint32_t> file, double seconds, std::uint64_t times) {

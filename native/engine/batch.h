@@ -14,6 +14,7 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "engine/memory_account.h"
+#include "engine/tally.h"
 #include "pixels/operations.h"
 
 namespace penstock {
@@ -110,11 +111,13 @@ struct BatchWish {
     std::vector<std::uint64_t> ahead;  ///< ids to read into memory with it, for itself or for later batches
     std::uint64_t seed = 0;
     std::uint64_t epoch = 0;
-    std::uint32_t fidelity = 0;  ///< scans of pictures that stand in blocks; 0: all
+    std::uint32_t fidelity = 0;              ///< scans of pictures that stand in blocks; 0: all
+    std::shared_ptr<Tally> tally = nullptr;  ///< counts its work; null: the pipeline's own
 };
 
-/// Shared by the decoders that fill it and the caller who waits for it; who waits for what is the pipeline's.
-class Batch {
+/// Shared by the decoders that fill it and the caller who waits for it; who waits for what is the pipeline's. It hands
+/// out shared pointers itself, as `Tally` does.
+class Batch : public std::enable_shared_from_this<Batch> {
   public:
     Batch(BatchWish wish, std::uint64_t number, std::size_t num_fields, const SlotSource& source);
 
@@ -131,12 +134,25 @@ class Batch {
     [[nodiscard]] Keeping keeping(std::size_t position) const noexcept {
         return wish_.keeping.empty() ? Keeping::as_it_is : wish_.keeping[position];
     }
-    /// Number of samples that were in memory when the batch was submitted.
-    [[nodiscard]] std::size_t num_hits() const noexcept { return num_hits_; }
-    void set_num_hits(std::size_t count) noexcept { num_hits_ = count; }
+    /// Leaves memory as it is after a sample: there is nothing to drop, or it was dropped already. Before the sample is
+    /// given to a decoder.
+    void end_dropping(std::size_t position) noexcept { wish_.keeping[position] = Keeping::as_it_is; }
+    /// Number of samples that were in memory when the batch was submitted, or that an earlier batch kept since.
+    [[nodiscard]] std::size_t num_hits() const noexcept { return num_hits_.load(std::memory_order_relaxed); }
+    void add_hits(std::size_t count) noexcept {
+        num_hits_.fetch_add(count, std::memory_order_relaxed);
+        wish_.tally->num_hits.fetch_add(count, std::memory_order_relaxed);
+    }
+    /// A sample that an earlier batch should have kept is not there: it is read after all.
+    void lose_hit() noexcept {
+        num_hits_.fetch_sub(1, std::memory_order_relaxed);
+        wish_.tally->num_hits.fetch_sub(1, std::memory_order_relaxed);
+        add_num_read(1);
+    }
     /// Number of samples that were read with the batch, for itself or for later batches.
-    [[nodiscard]] std::size_t num_read() const noexcept { return num_read_; }
-    void add_num_read(std::size_t count) noexcept { num_read_ += count; }
+    [[nodiscard]] std::size_t num_read() const noexcept { return num_read_.load(std::memory_order_relaxed); }
+    void add_num_read(std::size_t count) noexcept { num_read_.fetch_add(count, std::memory_order_relaxed); }
+    [[nodiscard]] Tally& tally() const noexcept { return *wish_.tally; }
 
     /// Cancels the batch: work that has not started is skipped.
     void cancel() noexcept { cancelled_.store(true, std::memory_order_relaxed); }
@@ -156,8 +172,8 @@ class Batch {
     BatchWish wish_;
     const std::uint64_t number_;
     std::vector<std::unique_ptr<BatchField>> fields_;
-    std::size_t num_hits_ = 0;
-    std::size_t num_read_ = 0;
+    std::atomic<std::size_t> num_hits_{0};
+    std::atomic<std::size_t> num_read_{0};
     std::atomic<std::size_t> num_open_;
     std::atomic<bool> cancelled_{false};
     std::mutex mutex_;

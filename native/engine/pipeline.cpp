@@ -8,6 +8,7 @@
 #include <mutex>
 #include <new>
 #include <numeric>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -112,12 +113,12 @@ struct Pipeline::State {
                 [this](const Fetch& fetch, const std::exception_ptr& problem) {
                     if (fetch.join != nullptr) return give_up_part(fetch, problem);
                     for (const std::uint32_t position : fetch.positions) fail(*fetch.batch, position, problem);
-                    end_samples(*fetch.batch, fetch.positions.size());
+                    end_samples(*fetch.batch, fetch.positions);
                     give_up(fetch.ahead);
                 },
                 [this](const Fetch& fetch) {
                     if (fetch.join != nullptr) return give_up_part(fetch, nullptr);
-                    end_samples(*fetch.batch, fetch.positions.size());
+                    end_samples(*fetch.batch, fetch.positions);
                     give_up(fetch.ahead);
                 }};
     }
@@ -186,7 +187,7 @@ struct Pipeline::State {
             ready.push({fetch.batch, position, fetch.join->take(record, fetch.num_pieces, gauge)});
         } catch (const std::exception&) {
             fail(*fetch.batch, position, std::current_exception());
-            end_samples(*fetch.batch, 1);
+            end_samples(*fetch.batch, {&position, 1});
         }
     }
 
@@ -194,7 +195,7 @@ struct Pipeline::State {
     void give_up_part(const Fetch& fetch, const std::exception_ptr& problem) noexcept {
         if (fetch.join->fail()) {
             if (problem != nullptr) fail(*fetch.batch, fetch.positions.front(), problem);
-            end_samples(*fetch.batch, 1);
+            end_samples(*fetch.batch, fetch.positions);
         }
         (void)fetch.join->end_part();
     }
@@ -211,7 +212,7 @@ struct Pipeline::State {
             fetch(place.batch, {place.position});
         } catch (const std::exception&) {
             fail(*place.batch, place.position, std::current_exception());
-            end_samples(*place.batch, 1);
+            end_samples(*place.batch, {&place.position, 1});
         }
     }
 
@@ -280,27 +281,40 @@ struct Pipeline::State {
     }
 
     // Samples that are in memory go to the decoders at once, those on their way when they come; the others are read.
-    std::size_t start(const std::shared_ptr<Batch>& batch, const std::vector<std::uint32_t>& positions) {
+    void start(const std::shared_ptr<Batch>& batch, const std::vector<std::uint32_t>& positions) {
         std::vector<std::uint32_t> missing;
-        std::size_t hits = 0;
         for (const std::uint32_t position : positions) {
             const std::uint64_t id = batch->wish().ids[position];
+            if (being_kept.await(id, {batch, position})) {
+                batch->add_hits(1);
+                continue;
+            }
             Arena::Found found = arena.find(id);
-            if (!is_enough(*batch, id, found.bytes.get())) {
+            bool is_here = is_enough(*batch, id, found.bytes.get());
+            if (batch->keeping(position) == Keeping::keep) (void)being_kept.expect(id);
+            if (!is_here) {
                 if (expected.await(id, {batch, position})) continue;
                 found = arena.find(id);  // it may have come between the two questions
+                is_here = is_enough(*batch, id, found.bytes.get());
             }
-            if (!is_enough(*batch, id, found.bytes.get())) {
-                missing.push_back(position);
-            } else {
-                hits += found.is_fresh ? 0 : 1;
+            drop_now(*batch, position);
+            if (is_here) {
+                batch->add_hits(found.is_fresh ? 0 : 1);
                 ready.push({batch, position, std::move(found.bytes)});
+            } else {
+                missing.push_back(position);
             }
         }
-        num_hits.fetch_add(hits, std::memory_order_relaxed);
         batch->add_num_read(missing.size());
         fetch(batch, missing);
-        return hits;
+    }
+
+    // A sample that memory lets go after a batch is gone for the batches that come later, though its bytes live until
+    // they are decoded.
+    void drop_now(Batch& batch, std::uint32_t position) noexcept {
+        if (batch.keeping(position) != Keeping::drop) return;
+        arena.drop(batch.wish().ids[position]);
+        batch.end_dropping(position);
     }
 
     // Throws before anything is asked for, or not at all.
@@ -321,7 +335,7 @@ struct Pipeline::State {
         push(fetches);
         for (const auto& [position, problem] : without_bytes) {
             fail(*batch, position, problem);
-            end_samples(*batch, 1);
+            end_samples(*batch, {&position, 1});
         }
     }
 
@@ -350,7 +364,7 @@ struct Pipeline::State {
             watch.began_working();
             if (!sample->batch->is_cancelled()) decode(*sample, scratch);
             watch.began_waiting();  // before the batch may be done: who waited for it finds all its seconds
-            end_samples(*sample->batch, 1);
+            end_samples(*sample->batch, {&sample->position, 1});
             sample.reset();  // frees the bytes read before it waits for the next ones
             ease();
         }
@@ -361,8 +375,9 @@ struct Pipeline::State {
             const std::shared_ptr<const SampleBytes> recoded = recode(sample, scratch);
             const bool is_saved = !sample.bytes->kept.empty();
             decoder.decode(*sample.batch, sample.position, recoded == nullptr ? *sample.bytes : *recoded, scratch);
-            num_decoded.fetch_add(1, std::memory_order_relaxed);
-            num_decodes_saved.fetch_add(is_saved ? 1 : 0, std::memory_order_relaxed);
+            Tally& tally = sample.batch->tally();
+            tally.num_decoded.fetch_add(1, std::memory_order_relaxed);
+            tally.num_decodes_saved.fetch_add(is_saved ? 1 : 0, std::memory_order_relaxed);
             if (recoded == nullptr) keep_or_drop(sample);
         } catch (const std::exception&) {
             fail(*sample.batch, sample.position, std::current_exception());
@@ -392,7 +407,7 @@ struct Pipeline::State {
             unfit[id / 8].fetch_or(static_cast<std::uint8_t>(1u << (id % 8)), std::memory_order_relaxed);
             return nullptr;
         }
-        num_recoded.fetch_add(1, std::memory_order_relaxed);
+        sample.batch->tally().num_recoded.fetch_add(1, std::memory_order_relaxed);
         return {made, &made->bytes};
     }
 
@@ -461,10 +476,44 @@ struct Pipeline::State {
         arena.put(id, own(id, std::move(joined), num_pieces), false);
     }
 
-    void end_samples(Batch& batch, std::size_t count) noexcept {
-        num_open.fetch_sub(count, std::memory_order_relaxed);
+    // A sample that was to be kept has ended, well or not: the batches that count on it go on.
+    void settle_kept(std::uint64_t id) noexcept {
+        for (BatchPlace& place : being_kept.settle(id)) {
+            std::shared_ptr<const SampleBytes> kept = arena.find(id).bytes;
+            keep_next(*place.batch, place.position);
+            drop_now(*place.batch, place.position);
+            if (is_enough(*place.batch, id, kept.get())) {
+                ready.push({std::move(place.batch), place.position, std::move(kept)});
+            } else {
+                place.batch->lose_hit();
+                fetch_alone(place);
+            }
+        }
+    }
+
+    // A batch that waited keeps the sample in its turn: those after it wait for that.
+    void keep_next(const Batch& batch, std::uint32_t position) noexcept {
+        if (batch.keeping(position) != Keeping::keep) return;
+        try {
+            (void)being_kept.expect(batch.wish().ids[position]);
+        } catch (const std::exception&) {
+            // Without memory to note it, a later batch may read the sample again, or find it for one epoch more.
+        }
+    }
+
+    void settle_all_kept(const Batch& batch) noexcept {
+        for (std::size_t i = 0; i < batch.wish().keeping.size(); ++i) {
+            if (batch.keeping(i) == Keeping::keep) settle_kept(batch.wish().ids[i]);
+        }
+    }
+
+    void end_samples(Batch& batch, std::span<const std::uint32_t> positions) noexcept {
         bool is_last = false;
-        for (std::size_t i = 0; i < count; ++i) is_last = batch.end_sample();
+        for (const std::uint32_t position : positions) {
+            if (batch.keeping(position) == Keeping::keep) settle_kept(batch.wish().ids[position]);
+            num_open.fetch_sub(1, std::memory_order_relaxed);
+            is_last = batch.end_sample();
+        }
         if (!is_last) return;
         // The lock makes sure that a waiting thread either sees the batch done or is asleep when we wake it.
         const std::lock_guard lock(done_mutex);
@@ -477,6 +526,7 @@ struct Pipeline::State {
     const SlotSource slots;
     Arena arena;
     Expected expected;
+    Expected being_kept;  // samples of batches under way that will be in memory, and who of later batches needs them
     MemoryAccount read_memory;
     MemoryAccount scratch_memory;
     const std::shared_ptr<ByteStore> files;
@@ -487,10 +537,7 @@ struct Pipeline::State {
     SampleDecoder decoder;
     std::vector<std::atomic<std::uint8_t>> unfit;  // a bit a sample
     StageClock decode_clock;
-    std::atomic<std::uint64_t> num_decoded{0};
-    std::atomic<std::uint64_t> num_decodes_saved{0};
-    std::atomic<std::uint64_t> num_recoded{0};
-    std::atomic<std::uint64_t> num_hits{0};
+    TallySum tallies;
     std::atomic<std::uint64_t> num_failed{0};
     std::atomic<std::uint64_t> num_batches{0};
     std::atomic<std::size_t> num_open{0};  // samples of batches under way
@@ -518,15 +565,17 @@ std::shared_ptr<Batch> Pipeline::submit(BatchWish wish) {
     State& state = state_.get();
     state.check_ids(wish.ids);
     state.check_ids(wish.ahead);
+    if (wish.tally == nullptr) wish.tally = state.tallies.own();
     auto batch = std::make_shared<Batch>(std::move(wish), state.num_batches++, state.table.fields.size(), state.slots);
     std::vector<std::uint32_t> positions(batch->wish().ids.size());
     std::iota(positions.begin(), positions.end(), 0u);
     state.open_samples(positions.size());
     try {
         state.read_ahead(batch);
-        batch->set_num_hits(state.start(batch, positions));
+        state.start(batch, positions);
     } catch (...) {
         batch->cancel();  // the caller will not wait for it
+        state.settle_all_kept(*batch);
         throw;
     }
     return batch;
@@ -540,7 +589,7 @@ void Pipeline::resubmit(const std::shared_ptr<Batch>& batch, const std::vector<s
     state.open_samples(places.size());
     batch->replace(positions, ids);
     try {
-        (void)state.start(batch, places);
+        state.start(batch, places);
     } catch (...) {
         batch->cancel();
         throw;
@@ -571,20 +620,23 @@ std::vector<std::uint64_t> Pipeline::kept_bytes(const std::vector<std::uint64_t>
     return held;
 }
 
-PipelineStats Pipeline::stats() const {
+std::shared_ptr<Tally> Pipeline::open_tally() { return state_.get().tallies.open(); }
+
+PipelineStats Pipeline::stats(const Tally* without) const {
     const State& state = state_.get();
-    const ReadCounters& reads = state.reading.counters();
+    Tally total;
+    state.tallies.add_to(total, without);
     PipelineStats stats;
-    stats.bytes_read = reads.num_bytes.load(std::memory_order_relaxed);
-    stats.num_reads = reads.num_reads.load(std::memory_order_relaxed);
-    stats.num_retries = reads.num_retries.load(std::memory_order_relaxed);
-    stats.num_decoded = state.num_decoded.load(std::memory_order_relaxed);
-    stats.num_decodes_saved = state.num_decodes_saved.load(std::memory_order_relaxed);
-    stats.num_recoded = state.num_recoded.load(std::memory_order_relaxed);
+    stats.bytes_read = total.reads.num_bytes.load(std::memory_order_relaxed);
+    stats.num_reads = total.reads.num_reads.load(std::memory_order_relaxed);
+    stats.num_retries = total.reads.num_retries.load(std::memory_order_relaxed);
+    stats.num_decoded = total.num_decoded.load(std::memory_order_relaxed);
+    stats.num_decodes_saved = total.num_decodes_saved.load(std::memory_order_relaxed);
+    stats.num_recoded = total.num_recoded.load(std::memory_order_relaxed);
     for (const std::atomic<std::uint8_t>& bits : state.unfit) {
         stats.num_unfit += static_cast<std::uint64_t>(std::popcount(bits.load(std::memory_order_relaxed)));
     }
-    stats.num_hits = state.num_hits.load(std::memory_order_relaxed);
+    stats.num_hits = total.num_hits.load(std::memory_order_relaxed);
     stats.cache_bytes = state.arena.held_bytes();
     stats.num_unkept = state.arena.num_refused();
     stats.read_busy_seconds = state.reading.clock().busy_seconds();

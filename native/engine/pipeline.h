@@ -12,6 +12,7 @@
 #include "engine/read_stage.h"
 #include "engine/sample_decoder.h"
 #include "engine/sample_table.h"
+#include "engine/tally.h"
 
 namespace penstock {
 
@@ -65,8 +66,9 @@ class Pipeline {
     Pipeline(const Pipeline&) = delete;
     Pipeline& operator=(const Pipeline&) = delete;
 
-    /// Starts work on a batch and returns at once. Batches are worked on in the order they came. Throws `bad_argument`
-    /// for samples that the table does not have.
+    /// Starts work on a batch and returns at once. Batches are worked on in the order they came, and memory is as if
+    /// each had ended before the next came: a batch waits for a sample that an earlier one will keep, and samples that
+    /// an earlier one drops are gone. Throws `bad_argument` for samples that the table does not have.
     [[nodiscard]] std::shared_ptr<Batch> submit(BatchWish wish);
     /// Starts work on other samples in some places of a batch that is done.
     void resubmit(const std::shared_ptr<Batch>& batch, const std::vector<std::size_t>& positions,
@@ -79,6 +81,9 @@ class Pipeline {
     /// an error. The destructor does the same.
     void close() noexcept;
 
+    /// Returns a new tally for batches to count in; `stats` adds it to the others.
+    [[nodiscard]] std::shared_ptr<Tally> open_tally();
+
     /// Returns the number of samples that failed so far, without those of cancelled batches.
     [[nodiscard]] std::uint64_t num_failed() const;
     /// Forgets what is kept between epochs.
@@ -89,7 +94,8 @@ class Pipeline {
     /// Returns the bytes that the cache holds of each of these samples; 0 for those it does not hold.
     [[nodiscard]] std::vector<std::uint64_t> kept_bytes(const std::vector<std::uint64_t>& ids) const;
 
-    [[nodiscard]] PipelineStats stats() const;
+    /// Returns the counters, without the work of the batches that count in `without`.
+    [[nodiscard]] PipelineStats stats(const Tally* without = nullptr) const;
     [[nodiscard]] ReadFaults& faults();
 
   private:

@@ -95,7 +95,7 @@ std::shared_ptr<Fetched> ReadStage::read_parts(const Fetch& fetch, StageWatch& w
     for (std::size_t i = 0; i < fetch.parts.size(); ++i) {
         const Extent& part = fetch.parts[i];
         ReadBlock block(extent_in(*files[i], part), files[i]->alignment(), pool_);
-        read_block(*files[i], block, faults_, counters_);
+        read_block(*files[i], block, faults_, fetch.batch->tally().reads);
         const ByteView found = block.bytes(part.offset, part.length);
         if (found.size() < part.length) {
             throw Error(ErrorCode::read_failed, "the file is shorter than it was when it was listed", files[i]->path(),
@@ -120,7 +120,7 @@ void ReadStage::read_now(const Fetch& fetch, StageWatch& watch) {
         bytes = room_for(*file, extent_in(*file, fetch.extent), true);
         watch.began_working();
         if (bytes == nullptr) return;  // the stage closes
-        read_block(*file, bytes->block, faults_, counters_);
+        read_block(*file, bytes->block, faults_, fetch.batch->tally().reads);
     } catch (const std::exception&) {
         watch.began_working();
         return sink_.failed(fetch, std::current_exception());
@@ -243,20 +243,22 @@ class ReadStage::RingRun {
             read_again(ended, -result);
             return;
         }
-        stage_.counters_.num_reads.fetch_add(1, std::memory_order_relaxed);
-        stage_.counters_.num_bytes.fetch_add(ended.bytes->block.filled(), std::memory_order_relaxed);
+        ReadCounters& counters = ended.fetch.batch->tally().reads;
+        counters.num_reads.fetch_add(1, std::memory_order_relaxed);
+        counters.num_bytes.fetch_add(ended.bytes->block.filled(), std::memory_order_relaxed);
         ended.file->drop(ended.fetch.extent.offset, ended.fetch.extent.length);
         stage_.deliver(ended.fetch, ended.bytes);
     }
 
     // A read that the disk failed goes the plain way, which tries again and tells what is wrong.
     void read_again(Pending& pending, int fault) {
+        ReadCounters& counters = pending.fetch.batch->tally().reads;
         try {
             if (!is_passing_fault(fault)) {
                 throw_storage_error(ErrorCode::read_failed, "read", pending.file->path(), fault);
             }
-            stage_.counters_.num_retries.fetch_add(1, std::memory_order_relaxed);
-            read_block(*pending.file, pending.bytes->block, stage_.faults_, stage_.counters_);
+            counters.num_retries.fetch_add(1, std::memory_order_relaxed);
+            read_block(*pending.file, pending.bytes->block, stage_.faults_, counters);
         } catch (const std::exception&) {
             return stage_.sink_.failed(pending.fetch, std::current_exception());
         }

@@ -1,5 +1,6 @@
 // The reading stage: fetches in, samples with their bytes out. One thread on an io_uring where the bytes lie in files
 // and the kernel allows it, else several that block in reads of the store. Memory is leased before a read is asked for.
+// Reads count in the tally of the batch that they are for.
 #pragma once
 
 #include <atomic>
@@ -57,7 +58,6 @@ class ReadStage {
     [[nodiscard]] const char* engine_name() const noexcept { return uses_ring_ ? "uring" : files_.engine_name(); }
     /// The errno with which a ring was refused; 0 if it was not, or not asked for.
     [[nodiscard]] int ring_refusal() const noexcept { return ring_refusal_; }
-    [[nodiscard]] const ReadCounters& counters() const noexcept { return counters_; }
     [[nodiscard]] const StageClock& clock() const noexcept { return clock_; }
     [[nodiscard]] ReadFaults& faults() noexcept { return faults_; }
 
@@ -83,7 +83,6 @@ class ReadStage {
     int ring_refusal_ = 0;
     BufferPool pool_;
     ReadFaults faults_;
-    ReadCounters counters_;
     StageClock clock_;
 };
 

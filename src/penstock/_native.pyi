@@ -449,6 +449,12 @@ class PipelineOptions:
     @idle_bytes.setter
     def idle_bytes(self, arg: int, /) -> None: ...
 
+class Tally:
+    """Counters of batches that were submitted with it."""
+
+    @property
+    def bytes_read(self) -> int: ...
+
 class Batch:
     def pixels(self, field: int) -> numpy.typing.NDArray[Any] | list[numpy.typing.NDArray[Any]]:
         """
@@ -468,6 +474,9 @@ class Batch:
 
     @property
     def num_read(self) -> int: ...
+
+    @property
+    def is_done(self) -> bool: ...
 
     def cancel(self) -> None:
         """Nobody wants it any more."""
@@ -499,9 +508,9 @@ class SampleTable:
 class Pipeline:
     def __init__(self, table: SampleTable, program: TransformProgram, options: PipelineOptions) -> None: ...
 
-    def submit(self, ids: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], seed: int, epoch: int, keeping: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, ahead: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, fidelity: int = 0) -> Batch:
+    def submit(self, ids: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], seed: int, epoch: int, keeping: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, ahead: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, fidelity: int = 0, tally: Tally | None = None) -> Batch:
         """
-        Starts work on a batch and returns at once. `keeping` says of each sample what becomes of its bytes in memory: 0 nothing, 1 they stay, 2 they go. `ahead` are samples to read into memory now, for this batch or later ones. `fidelity` is a number of scans of what stands in blocks, 0 for all.
+        Starts work on a batch and returns at once. `keeping` says of each sample what becomes of its bytes in memory: 0 nothing, 1 they stay, 2 they go. `ahead` are samples to read into memory now, for this batch or later ones. `fidelity` is a number of scans of what stands in blocks, 0 for all. The batch counts in `tally`.
         """
 
     @property
@@ -522,7 +531,11 @@ class Pipeline:
     def wait(self, batch: Batch) -> None:
         """Waits until a batch is done; Ctrl-C ends it."""
 
-    def stats(self) -> dict[str, Any]: ...
+    def stats(self, without: Tally | None = None) -> dict[str, Any]:
+        """Counters of all batches, except those that count in `without`."""
+
+    def open_tally(self) -> Tally:
+        """Returns a new tally for batches to count in; `stats` includes it."""
 
     def stall(self, file: int | None, seconds: float, times: int = 1) -> None:
         """For tests: reads that take longer."""

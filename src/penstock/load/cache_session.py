@@ -29,6 +29,18 @@ class CacheSession:
         """True if an epoch has been requested since the start, or since `forget`."""
         return self._cache is not None
 
+    @property
+    def resident(self) -> npt.NDArray[np.bool_] | None:
+        """Samples in memory after the epochs requested so far; None if the cache does not say."""
+        return None if self._cache is None else self._cache.resident
+
+    def copy(self) -> CacheSession:
+        """Return a session in the same state, to plan an epoch that may not come."""
+        other = CacheSession(self._plan)
+        other._cache = None if self._cache is None else self._cache.copy()
+        other._fidelity, other._held = self._fidelity, self._held
+        return other
+
     def epoch(self, start: State, fidelity: int | None) -> EpochCachePlan | None:
         """Return what the cache does in the epoch that starts; None if the loader has no cache."""
         plan, owns_order = self._plan, self._plan.policy.owns_order

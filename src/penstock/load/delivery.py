@@ -58,6 +58,8 @@ class EpochPart:
     """Scans of what is stored in blocks; None is all."""
     draws_anew: bool = False
     """Batches are drawn from what was read for any of them: a hit is a sample more than a batch reads."""
+    open_limit_bytes: int = 0
+    """Memory of samples that a window reads before their batches."""
 
 
 def keeping_of(cache_plan: EpochCachePlan, batch: int) -> npt.NDArray[np.uint8]:
@@ -67,7 +69,10 @@ def keeping_of(cache_plan: EpochCachePlan, batch: int) -> npt.NDArray[np.uint8]:
 
 
 class Delivery(Iterator[BatchDict]):
-    """Iterator over the rest of an epoch. `delivered` counts its samples on all ranks together."""
+    """Iterator over the rest of an epoch. `delivered` counts its samples on all ranks together.
+
+    Its first batches may be requested while an earlier epoch is delivered (`request_ahead`). `begin` starts it.
+    """
 
     def __init__(
         self,
@@ -81,7 +86,8 @@ class Delivery(Iterator[BatchDict]):
         order, batches, epoch = part.order, part.batches, part.epoch
         self.epoch = epoch
         self.fidelity = part.fidelity
-        self._saved = None if part.fidelity is None else samples.sizes - samples.sizes_at(part.fidelity)
+        self._read_sizes = samples.sizes_at(part.fidelity)
+        self._saved = None if part.fidelity is None else samples.sizes - self._read_sizes
         self.batches = batches
         self.delivered = batches.start
         self._pipeline = pipeline
@@ -99,11 +105,19 @@ class Delivery(Iterator[BatchDict]):
         self._num_taken = 0
         self._since = perf_counter()
         self._draws_anew = part.draws_anew
-        progress.hits.clear()
-        self._submit()
+        self._open_limit_bytes = part.open_limit_bytes
+        self._is_cancelled = False
+        self.tally = pipeline.open_tally()
+
+    def begin(self) -> Delivery:
+        """Request the first batches, and count hits and time from now on."""
+        self._progress.hits.clear()
+        self._since = perf_counter()
+        self.request()
+        return self
 
     def __next__(self) -> BatchDict:
-        self._submit()
+        self.request()
         try:
             batch, ids = self.pending.popleft()
         except IndexError:  # the end, or given up by another thread
@@ -135,7 +149,7 @@ class Delivery(Iterator[BatchDict]):
         """Return other samples, as a batch, for those that failed after decoding."""
         order = self._order
         ids = substitutes(order.selection, order.seed, self.epoch, failed, attempt).astype(np.uint64)
-        batch = self._pipeline.submit(ids, order.seed, self.epoch, None, None, self.fidelity or 0)
+        batch = self._pipeline.submit(ids, order.seed, self.epoch, None, None, self.fidelity or 0, self.tally)
         self._pipeline.wait(batch)
         failures = [Failure.of(failure) for failure in batch.failures()]
         if failures:
@@ -150,17 +164,66 @@ class Delivery(Iterator[BatchDict]):
 
     def cancel(self) -> None:
         """Cancel batches in flight."""
+        self._is_cancelled = True
         for batch, _ in list(self.pending):  # another thread may be taking one of them
             batch.cancel()
         self.pending.clear()
         self.num_submitted = self.batches.num_batches
 
-    def _submit(self) -> None:
+    def request(self) -> None:
+        """Request batches, as many as may be in flight."""
         while len(self.pending) < self._allowed_depth() and self.num_submitted < self.batches.num_batches:
-            ids, keeping, ahead = self._wishes(self.num_submitted)
-            batch = self._pipeline.submit(ids, self._order.seed, self.epoch, keeping, ahead, self.fidelity or 0)
-            self.pending.append((batch, ids))
-            self.num_submitted += 1
+            self._request_next()
+
+    @property
+    def room_ahead(self) -> int:
+        """Number of batches of the next epoch that may be in flight; 0 until all batches of this one are."""
+        if self._is_cancelled or self.num_submitted < self.batches.num_batches:
+            return 0
+        return max(0, self._allowed_depth() - len(self.pending))
+
+    def request_ahead(self, before: Delivery) -> None:
+        """Request first batches while the epoch before is delivered, within the memory that it leaves."""
+        most = min(before.room_ahead, self._allowed_depth())
+        while len(self.pending) < most and self.num_submitted < self.batches.num_batches:
+            if self._must_wait(before):
+                break
+            self._request_next()
+
+    def _request_next(self) -> None:
+        ids, keeping, ahead = self._wishes(self.num_submitted)
+        seed, fidelity = self._order.seed, self.fidelity or 0
+        batch = self._pipeline.submit(ids, seed, self.epoch, keeping, ahead, fidelity, self.tally)
+        self.pending.append((batch, ids))
+        self.num_submitted += 1
+
+    def _must_wait(self, before: Delivery) -> bool:
+        """Return whether the next batch would read samples that the epoch before still uses, or too many bytes.
+
+        Only samples that are read ahead of their batches stand in memory where both epochs would find them.
+        """
+        cache_plan = self._cache_plan
+        if cache_plan is None or cache_plan.ahead is None:
+            return False
+        used = [ids for batch, ids in before.pending if not batch.is_done]
+        if used and np.isin(cache_plan.reads_of(self.num_submitted), np.concatenate(used)).any():
+            return True
+        if cache_plan.open_bytes is None:
+            return False
+        return self._open_bytes(0, self.num_submitted + 1) + before.open_bytes > self._open_limit_bytes
+
+    @property
+    def open_bytes(self) -> int:
+        """Most bytes that samples of this epoch still take before their batches, if a window reads them."""
+        return self._open_bytes(self._num_taken, self.num_submitted)
+
+    def _open_bytes(self, taken: int, submitted: int) -> int:
+        cache_plan = self._cache_plan
+        if cache_plan is None or cache_plan.ahead is None or cache_plan.open_bytes is None:
+            return 0
+        ids, starts = cache_plan.ahead
+        coming = self._read_sizes[ids[starts[taken] : starts[submitted]]]
+        return int(cache_plan.open_bytes[taken]) + int(coming.sum())
 
     def _allowed_depth(self) -> int:
         """Return the number of batches to read ahead; 1 after an error that will be raised."""

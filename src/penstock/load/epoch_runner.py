@@ -11,8 +11,9 @@ import numpy as np
 from penstock import _native
 from penstock.errors import ArgumentError, PenstockError
 from penstock.load.cache_session import CacheSession
-from penstock.load.delivery import Delivery, EpochPart, Progress
+from penstock.load.delivery import BatchDict, Delivery, EpochPart, Progress
 from penstock.load.disk_probe import SlowDiskWatch
+from penstock.load.epoch_ahead import AheadEpoch, EpochAhead
 from penstock.load.failures import FailureLog
 from penstock.load.fidelity_schedule import as_fidelity
 from penstock.load.loader_options import LAYOUTS, native_options
@@ -36,6 +37,7 @@ class EpochRunner:
         self.disk_watch = SlowDiskWatch(plan.samples, self.reading)
         self._fidelity = as_fidelity(plan.options.reading.fidelity, plan.samples)
         self._caches = CacheSession(plan)
+        self.ahead = EpochAhead(plan.options.reading.overlap_epochs)
         self._cache_order: CacheOrder | None = None
         self._pixel_layout = pixel_layout
         self._next = self._beginning(0)
@@ -61,16 +63,34 @@ class EpochRunner:
         """Start the next epoch, or the rest of the epoch of a loaded state."""
         self.abandon()
         start = self._next
-        fidelity = self._fidelity.at(start.epoch)
         with explained():
-            cache_plan = self._caches.epoch(start, fidelity)
-            self._make_room(cache_plan)
+            found = self.ahead.begin(start)
+            if found is not None:
+                self._caches, delivery = found.caches, found.delivery
+            else:
+                self._forget_discarded()
+                cache_plan = self._caches.epoch(start, self._fidelity.at(start.epoch))
+                self._make_room(cache_plan)
+                delivery = self._delivery(start, cache_plan)
             self._cache_order = self._caches.order
-            self.delivery = delivery = self._delivery(start, cache_plan, fidelity)
-        self.delivered = start.delivered
+            self.delivered = start.delivered
+            self.delivery = delivery.begin()
         # After a break comes the next epoch, unless a state is loaded.
         self._next = self._beginning(start.epoch + 1)
         return delivery
+
+    def take(self, delivery: Delivery) -> BatchDict | None:
+        """Return the next batch of the current epoch; None at its end.
+
+        Once all batches of the epoch are requested, those of the next one are.
+        """
+        delivery.request()
+        if delivery.room_ahead and self.ahead.is_wanted and not self.is_closed:
+            if self.ahead.found is None:
+                self.ahead.found = self._epoch_after(delivery)
+            if self.ahead.found is not None:
+                self.ahead.found.delivery.request_ahead(delivery)
+        return next(delivery, None)
 
     def end(self, delivery: Delivery) -> None:
         """Record that an epoch has ended."""
@@ -81,11 +101,14 @@ class EpochRunner:
         """Start the next iteration at this epoch. An epoch resumed from a state continues where it is."""
         if self._next.epoch != epoch:
             self._next = replace(self._beginning(epoch), cache_order=None)
+            self.ahead.discard()
 
     def set_fidelity(self, fidelity: int | None) -> None:
         """Set the number of scans from the next epoch on."""
         self._fidelity.set(self._next.epoch, as_fidelity(fidelity, self.plan.samples).at(0))
         self._next = replace(self._next, fidelity=self._fidelity.at(self._next.epoch))
+        if self.ahead.found is not None and self.ahead.found.start != self._next:
+            self.ahead.discard()
 
     def state(self) -> State:
         """Return the state: delivered batches count, those read ahead do not."""
@@ -105,6 +128,7 @@ class EpochRunner:
         blocks = None if samples.blocks is None else samples.blocks.of_sample
         order = order.on_disk(samples.places if needs_places else None, blocks)
         self.abandon()
+        self.ahead.discard()
         another_window = order.window != self.plan.order.window
         self.plan = self.plan.with_order(order, "state")
         self._caches = CacheSession(self.plan)
@@ -129,6 +153,8 @@ class EpochRunner:
         """Measure the disk once, if the consumer has waited for it long enough and no window is set."""
         if self.disk_watch.is_time(self.progress.wait_seconds, self.progress.run_seconds):
             delivery.settle()
+            if self.ahead.found is not None:
+                self.ahead.found.delivery.settle()
             self.disk_watch.look(self.pipeline.stats())
 
     def check_open(self) -> None:
@@ -137,28 +163,66 @@ class EpochRunner:
             raise PenstockError("the loader is closed", where="loader", fix="make a new one", code=CANCELLED)
 
     def abandon(self) -> None:
-        """Give up the current epoch, if there is one."""
+        """Give up the current epoch, if there is one that is not delivered to its end."""
         if self.leave():
             # An epoch that was left is not what the cache planned: it begins anew.
             self._caches.forget()
 
     def leave(self) -> bool:
-        """Cancel the current epoch, and return whether there was one. Another thread may be at its end."""
+        """Cancel the current epoch, and return whether batches of it are left. Another thread may be at its end."""
         delivery, self.delivery = self.delivery, None
-        if delivery is not None:
-            delivery.cancel()
-        return delivery is not None
+        return delivery is not None and self._cancel(delivery)
+
+    def stop(self, delivery: Delivery) -> None:
+        """Cancel an epoch, and what was requested after it if it is the current one and batches of it are left."""
+        delivery.cancel()
+        if delivery is self.delivery:
+            self._cancel(delivery)
 
     def close(self) -> None:
         """Stop the threads, and wait for the work that each is doing."""
         self.is_closed = True
         self.leave()
+        self.ahead.discard()
         self.pipeline.close()
+
+    def _cancel(self, delivery: Delivery) -> bool:
+        """Cancel an epoch, and what was requested after it; return whether batches of it are left."""
+        delivery.cancel()
+        is_left = self.delivered < delivery.batches.edge(delivery.batches.num_batches)
+        if is_left:
+            self.ahead.discard()
+        return is_left
 
     def _beginning(self, epoch: int) -> State:
         return self.plan.state(epoch, 0, self._fidelity.at(epoch), self._cache_order)
 
-    def _delivery(self, start: State, cache_plan: EpochCachePlan | None, fidelity: int | None) -> Delivery:
+    def native_stats(self) -> dict[str, Any]:
+        """Return the pipeline's counters, without the work for an epoch that has not begun."""
+        with explained():
+            return self.pipeline.stats(self.ahead.tally)
+
+    def _epoch_after(self, delivery: Delivery) -> AheadEpoch | None:
+        """Return the epoch to request ahead; None if what the cache finds there depends on more than this epoch."""
+        start, caches = self._next, self._caches
+        is_next = start.epoch == delivery.epoch + 1 and self._fidelity.at(start.epoch) == delivery.fidelity
+        if caches.is_open and not is_next:
+            return None
+        caches = caches.copy()
+        cache_plan = caches.epoch(start, self._fidelity.at(start.epoch))
+        return AheadEpoch(start, self._delivery(start, cache_plan), caches)
+
+    def _forget_discarded(self) -> None:
+        """Wait for discarded batches that change the cache's memory, and drop the samples that they left there."""
+        batches, self.ahead.unfinished = self.ahead.unfinished, []
+        if not batches or not self._caches.is_open:
+            return
+        for batch in batches:
+            self.pipeline.wait(batch)
+        if self._caches.resident is not None:
+            self.pipeline.retain_cache(np.flatnonzero(self._caches.resident).astype(np.uint64))
+
+    def _delivery(self, start: State, cache_plan: EpochCachePlan | None) -> Delivery:
         plan = self.plan
         part = EpochPart(
             plan.order,
@@ -166,8 +230,9 @@ class EpochRunner:
             self.batches(start.delivered),
             cache_plan,
             program=plan.chain.program(),
-            fidelity=fidelity,
+            fidelity=self._fidelity.at(start.epoch),
             draws_anew=plan.policy.owns_order,
+            open_limit_bytes=plan.memory.open_bytes,
         )
         return Delivery(self.pipeline, plan.samples, part, plan.memory.depth, self.log, self.progress)
 

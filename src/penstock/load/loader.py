@@ -62,6 +62,7 @@ class Loader:
         window: Read runs of neighbouring records: samples of a run, bytes as text, a `Window`, "auto" (measure the
             disk) or False. Default: what the dataset records.
         fidelity: Scans to decode of images stored with several fidelities, or a schedule [(epoch, scans), …].
+        overlap_epochs: Read the next epoch's first batches during the last ones. Default: from the second epoch on.
         decode: "exact", or "approximate" where a codec can decode faster.
         channels: "RGB", "L" or "unchanged".
         layout: "NHWC" or "NCHW".
@@ -126,7 +127,7 @@ class Loader:
                 runner.delivered = delivered
                 yield batch if names is None else tuple(batch[name] for name in names)
         finally:
-            delivery.cancel()
+            runner.stop(delivery)
         runner.end(delivery)
 
     def __len__(self) -> int:
@@ -225,12 +226,11 @@ class Loader:
     def stats(self) -> LoaderStats:
         """Return statistics of time and bytes over all epochs."""
         runner, stage, plan = self.runner, self.python_stage, self.plan
-        with explained():
-            native = runner.pipeline.stats()
+        native = runner.native_stats()
         python = None if stage is None else stage.as_stats()
         found = stats_of(native, runner.progress, runner.log, plan.memory, python) | plan_stats(plan, native)
-        window = {"window": self._window_stats(), "reading": runner.reading, "fidelity": self.fidelity}
-        return LoaderStats(found | window)
+        found |= {"window": self._window_stats(), "reading": runner.reading, "fidelity": self.fidelity}
+        return LoaderStats(found | {"discarded_bytes": runner.ahead.discarded_bytes})
 
     def close(self) -> None:
         """Stop the threads, and wait for the work that each is doing. Delivered batches stay valid.
@@ -273,7 +273,7 @@ class Loader:
         runner = self.runner
         while delivery is runner.delivery:
             with explained():
-                batch = next(delivery, None)
+                batch = runner.take(delivery)
             if batch is None:
                 break
             runner.look_at_disk(delivery)

@@ -30,6 +30,7 @@ class CommonKeywords(TypedDict, total=False):
     cache_limit_bytes: int | None
     window: WindowLike
     fidelity: FidelityLike
+    overlap_epochs: bool | None
     decode: str
     channels: str
     verify: str

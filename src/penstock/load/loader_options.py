@@ -97,6 +97,8 @@ class ReadOptions:
     decode: str = "exact"
     max_pixels: int = DEFAULT_MAX_PIXELS
     fidelity: FidelityLike = None
+    overlap_epochs: bool | None = None
+    """Read the first batches of the next epoch during the last ones of an epoch; None: from the second epoch on."""
     on_progress: OnProgress = no_progress
 
     def __post_init__(self) -> None:

@@ -26,6 +26,8 @@ class LoaderStats(dict[str, Any]):
     images_per_second: float
     bytes_read: int
     num_reads: int
+    discarded_bytes: int
+    """Bytes of `bytes_read` that were read ahead for an epoch that did not come."""
     bytes_saved: int
     """Encoded bytes that the fidelity of the samples handed out did not need."""
     hit_ratio: float

@@ -114,7 +114,7 @@ class _Running:
             part = EpochPart(self._order, self._epoch, Batches(count, BATCH_SIZE))
             delivery = Delivery(self._pipeline, self._samples, part, DEPTH, self._log, self._progress)
             last = -(-count // BATCH_SIZE) - UNDER_WAY
-            for number, batch in enumerate(delivery, start=1):
+            for number, batch in enumerate(delivery.begin(), start=1):
                 num_images += len(batch["id"])
                 if number == 1 < last:
                     full.start()

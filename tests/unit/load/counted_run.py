@@ -107,7 +107,9 @@ def run_loader(dataset: tuple[Path, Pixels], cache: str, part: float, seed: int,
     memory = memory_for(path, part, cache=cache, batch_size=batch_size, chain=()) if cache in OWN_CACHES else 0
     witness = Witness(path)
     try:
-        plan = plan_loader(path, batch_size=batch_size, seed=seed, threads=2, cache=cache, memory=memory)
+        plan = plan_loader(
+            path, batch_size=batch_size, seed=seed, threads=2, cache=cache, memory=memory, overlap_epochs=False
+        )
         with Loader(plan.with_depth(1)) as loader:
             loader.runner.pipeline = pipeline = Waited(loader.runner.pipeline)  # type: ignore[assignment]
             found = [_epoch_of(loader, pipeline, witness, pixels) for _ in range(epochs)]

@@ -206,7 +206,11 @@ def test_windows_keep_decoded_what_they_read_ahead(sets: Sets) -> None:
 def test_hits_decodes_and_bytes_are_what_the_schedule_says(sets: Sets, cache: str, share: float, cached: str) -> None:
     path = sets("png")
     with loader(
-        path, cache=cache, cache_format=cached, memory=memory_for(path, share, cache=cache, cache_format=cached)
+        path,
+        cache=cache,
+        cache_format=cached,
+        memory=memory_for(path, share, cache=cache, cache_format=cached),
+        overlap_epochs=False,  # between epochs, memory holds what the last one left
     ) as source:
         expected = open_cache(
             cache, RankSchedule(source.plan.order, BATCH), _sizes(source), source.plan.memory.cache_bytes
@@ -243,7 +247,7 @@ def test_what_does_not_fit_its_room_changes_no_batch(sets: Sets, monkeypatch: py
     pixels = penstock.Dataset(path).locations()
     encoded = pixels.length / (pixels.width.astype(np.int64) * pixels.height * 3)
     monkeypatch.setattr(layout_module, "scaled_sizes", lambda sizes, _: np.asarray(sizes * room, np.int64))
-    with loader(path, cache="pinned", cache_format="pixels") as source:
+    with loader(path, cache="pinned", cache_format="pixels", overlap_epochs=False) as source:
         assert epochs_of(source) == expected
         stats, hits = source.stats(), sum(source.runner.progress.hits)
 

@@ -54,6 +54,7 @@ def planned(path: Path, cache: str, part: float, **options: Any) -> penstock.Loa
     seed=st.integers(0, 2**32),
     subset=st.sampled_from([None, slice(0, 120), slice(3, 150, 2)]),
     shuffle=st.booleans(),
+    overlap_epochs=st.sampled_from([None, True]),
 )
 def test_predicted_hits_and_bytes_are_the_loaders_counters(datasets: dict[int, Path], **case: Any) -> None:  # noqa: ANN401
     kind, cache, part, world_size = (case.pop(name) for name in ("kind", "cache", "part", "world_size"))

@@ -5,11 +5,12 @@ A cache holds no bytes. The engine follows its decisions and the planner predict
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,9 @@ import numpy.typing as npt
 from penstock.order.epochs import Order
 from penstock.order.permutation import Indices
 from penstock.order.rank_schedule import RankSchedule
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 Flags = npt.NDArray[np.bool_]
 
@@ -174,6 +178,10 @@ class Cache(ABC):
     def resident(self) -> Flags | None:
         """Samples in memory after the epochs requested so far; None for caches that keep nothing."""
         return None
+
+    def copy(self) -> Self:
+        """Return a cache in the same state that plans on independently. Arrays are replaced, never changed in place."""
+        return copy.copy(self)
 
     def carry(self, resident: Flags) -> None:  # noqa: B027  # what keeps nothing has nothing to do
         """Take over samples in memory from a cache of other sizes, before the first epoch. It may use some or none."""

@@ -137,10 +137,10 @@ class LiquidCache(Cache):
             self._kept = [members[:0] for members in self._members]
         first = _batch_at(batches, start) if start else 0
         if cold or start:
-            self._absent[:] = False
+            self._absent = np.zeros(len(self._sizes), bool)
         cache_plan, kept = self._run(epoch, batches.starts(), cold)
         self._kept, self._expected = kept, epoch + 1
-        self._absent[:] = False  # what was read anew is there from now on
+        self._absent = np.zeros(len(self._sizes), bool)  # what was read anew is there from now on
         return self._rest(cache_plan, first) if first else cache_plan
 
     def replay(self, since: int, epoch: int) -> None:
@@ -150,7 +150,7 @@ class LiquidCache(Cache):
         """
         for earlier in range(since, epoch):
             self.epoch(earlier)
-        self._absent[:] = False
+        self._absent = np.zeros(len(self._sizes), bool)
         if since < epoch:
             self._absent[np.concatenate(self._kept)] = True
 

@@ -60,6 +60,7 @@ class PinnedCache(Cache):
             pins[self._fitting(np.flatnonzero(~hits), batch_range.ids)] = True
         gains = np.where(pins, self._sizes[batch_range.ids], 0)
         resident_bytes = occupancy(self._resident_bytes, batch_range.starts, gains)
+        self._pinned = self._pinned.copy()
         self._pinned[batch_range.ids[pins]] = True
         self._free_bytes -= int(gains.sum())
         self._resident_bytes += int(gains.sum())

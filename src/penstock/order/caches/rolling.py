@@ -107,7 +107,7 @@ class RollingCache(Cache):
 
         The smaller the set, the more its peaks differ between epochs, and the more epochs are examined.
         """
-        self._resident[:] = False
+        self._resident = np.zeros(len(self._sizes), bool)
         slots = self._slots(epoch, start)
         num_epochs = min(max(SAMPLES_LOOKED_AT // max(len(slots.ids), 1), 1), EPOCHS_LOOKED_AT)
         ahead = [self._slots(epoch + number) for number in range(num_epochs + 2)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +13,9 @@ from penstock.order.caches.quota import ONE, Slots
 from penstock.order.caches.uncached import NoCache
 from penstock.order.permutation import Indices
 from penstock.order.rank_schedule import RankSchedule
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 @dataclass(frozen=True)
@@ -61,6 +65,12 @@ class WindowedCache(Cache):
     def resident(self) -> Flags | None:
         """Samples in memory of the inner cache."""
         return self._cache.resident
+
+    def copy(self) -> Self:
+        """Return a cache in the same state, with an inner cache of its own."""
+        other = super().copy()
+        other._cache = self._cache.copy()
+        return other
 
     def carry(self, resident: Flags) -> None:
         """Take over samples, of which memory may hold less than the next epoch wants; the rest is read ahead."""
