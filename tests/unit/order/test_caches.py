@@ -181,3 +181,14 @@ def test_what_no_cache_can_do_is_refused() -> None:
         with pytest.raises(ArgumentError) as error:
             wrong()
         assert error.value.fix
+
+
+def test_liquid_resumes_before_a_last_batch_that_took_samples_of_the_one_before() -> None:
+    rank_schedule = RankSchedule(Order(np.zeros(5, np.uint8)), 2, 0, 2)
+    whole = LiquidCache.create(rank_schedule, np.full(5, 10), 0).epoch(0)
+    edge = rank_schedule.schedule(0).batches.edge(1)
+
+    rest = LiquidCache.create(rank_schedule, np.full(5, 10), 0).epoch(0, edge)
+
+    assert edge == 2
+    assert rest.ids.tolist() == whole.ids[whole.starts[1] :].tolist()

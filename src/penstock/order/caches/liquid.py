@@ -311,8 +311,9 @@ class _Buffer:
 def _batch_at(batches: Batches, start: int) -> int:
     """Return the batch that begins at a position of the epoch."""
     number = start // (batches.batch_size * batches.world_size)
-    if number < batches.num_batches and batches.edge(number) == start:
-        return number
+    for nearest in (number, number + 1):  # the batch before a small last one gives samples to it, and ends earlier
+        if nearest < batches.num_batches and batches.edge(nearest) == start:
+            return nearest
     raise ArgumentError(
         f"no batch begins at sample {start} of the epoch: the liquid cache's order depends on its batches",
         where="start",
