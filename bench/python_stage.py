@@ -89,7 +89,9 @@ def opened(place: Path, workers: int) -> penstock.torch.Loader:
         transforms.ConvertImageDtype(torch.float32),
         transforms.Normalize([0.485, 0.456, 0.406], [0.229, 0.224, 0.225]),
     ]
-    return penstock.torch.Loader(place, batch_size=BATCH, threads=1, transform=chain, python_workers=workers)
+    return penstock.torch.Loader(
+        place, batch_size=BATCH, threads=1, transform=chain, python_workers=workers, overlap_epochs=False
+    )
 
 
 def epoch(loader: penstock.torch.Loader) -> int:

@@ -20,6 +20,7 @@ def main() -> None:
         threads=wishes.threads,
         transform=[RandomResizedCrop(224), RandomHorizontalFlip()] if wishes.job == "train224" else None,
         decode=wishes.variant or "exact",
+        overlap_epochs=False,  # contenders take turns: none works in the time of another
     )
 
     def epoch() -> Iterable[tuple[int, float]]:

@@ -151,6 +151,7 @@ def plan_for(
         decode=options.decode,
         on_error=options.on_error,
         on_progress=on_progress,
+        overlap_epochs=False,  # what is measured as an epoch is all of it, and nothing else
     )
     if options.cache_bytes and plan.policy.keeps_samples:
         return plan.with_cache_bytes(options.cache_bytes)

@@ -73,6 +73,7 @@ def _plan(spec: LoaderSpec, samples: Samples, ids: Ids | None) -> LoaderPlan:
         fidelity=spec.fidelity,
         # What the dataset records; else none, for a loader left to itself looks at a slow disk within what is measured.
         window=samples.window or False,
+        overlap_epochs=False,  # loaders take turns: none works in the time of another
     )
 
 
