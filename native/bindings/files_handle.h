@@ -17,6 +17,7 @@ namespace penstock::bindings {
 /// itself would take the GIL there, while the thread that holds the GIL may be waiting for that very thread.
 struct FilesHandle {
     std::shared_ptr<const SourceFiles> files;
+    nanobind::object read;  ///< the function that reads objects of a store; none for files of a local disk
 };
 
 using PieceColumn = nanobind::ndarray<const std::int64_t, nanobind::ndim<1>, nanobind::c_contig, nanobind::device::cpu>;

@@ -1,4 +1,5 @@
 #include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
@@ -8,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -18,6 +20,7 @@
 #include "bindings/convert.h"
 #include "bindings/files_handle.h"
 #include "bindings/interpreter_lock.h"
+#include "bindings/python_store.h"
 #include "bindings/register.h"
 #include "pixels/hash.h"
 #include "records/build.h"
@@ -37,11 +40,36 @@ using FieldColumns = std::tuple<PlaceColumns, Column<std::int64_t>, Target>;
 
 std::string path_of(const nb::bytes& path) { return {path.c_str(), path.size()}; }
 
-void new_files(FilesHandle* self, const std::vector<nb::bytes>& paths) {
+// Objects of a Python store by number; the handle that Python holds keeps the function alive.
+class NamedObjects final : public ByteStore {
+  public:
+    NamedObjects(PyObject* read, std::vector<std::string> names, const Column<std::int64_t>& sizes)
+        : read_(read), names_(std::move(names)), sizes_(sizes.data(), sizes.data() + sizes.size()) {}
+
+    [[nodiscard]] std::shared_ptr<const ByteFile> open(std::uint32_t file) override {
+        return python_file(read_, names_[file], static_cast<std::uint64_t>(sizes_[file]));
+    }
+
+  private:
+    PyObject* const read_;
+    const std::vector<std::string> names_;
+    const std::vector<std::int64_t> sizes_;
+};
+
+void new_files(FilesHandle* self, const std::vector<nb::bytes>& paths, nb::object read,
+               const std::optional<Column<std::int64_t>>& sizes) {
     std::vector<std::string> names;
     names.reserve(paths.size());
     for (const nb::bytes& path : paths) names.push_back(path_of(path));
-    new (self) FilesHandle{std::make_shared<const SourceFiles>(std::move(names))};
+    if (read.is_none()) {
+        new (self) FilesHandle{std::make_shared<const SourceFiles>(std::move(names)), {}};
+        return;
+    }
+    if (!sizes || sizes->size() != names.size()) {
+        throw Error(ErrorCode::bad_argument, "sizes do not fit the files", "sizes", "give one size for every file");
+    }
+    auto store = std::make_shared<NamedObjects>(read.ptr(), names, *sizes);
+    new (self) FilesHandle{std::make_shared<const SourceFiles>(std::move(names), std::move(store)), std::move(read)};
 }
 
 std::vector<Place> places_of(const PlaceColumns& columns, std::size_t count, std::size_t num_files) {
@@ -176,11 +204,21 @@ nb::bytes pixel_hash(nb::handle object) {
 
 void register_records(nb::module_& module) {
     nb::class_<FilesHandle>(module, "SourceFiles")
-        .def("__init__", &new_files, nb::arg("paths"))
+        .def("__init__", &new_files, nb::arg("paths"), nb::arg("read").none() = nb::none(),
+             nb::arg("sizes").none() = nb::none(),
+             nb::sig("def __init__(self, paths: collections.abc.Sequence[bytes], read: "
+                     "collections.abc.Callable[[str, int, int], penstock.types.Buffer] | None = None, sizes: "
+                     "numpy.typing.NDArray[numpy.int64] | None = None) -> None"),
+             "Files of a local disk; or objects that `read(name, offset, length)` gives, with their sizes.")
         .def(
             "read",
             [](const FilesHandle& handle, std::int32_t file, std::int64_t offset, std::int64_t length) {
-                return to_bytes(handle.files->read({file, offset, length, Place::kUnknown}));
+                ByteBuffer bytes;
+                {
+                    const Unlocked unlocked;
+                    bytes = handle.files->read({file, offset, length, Place::kUnknown});
+                }
+                return to_bytes(bytes);
             },
             nb::arg("file"), nb::arg("offset"), nb::arg("length"));
     nb::class_<Target>(module, "Target")

@@ -4,11 +4,13 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/buffer.h"
+#include "storage/byte_store.h"
 #include "storage/file.h"
 
 namespace penstock {
@@ -28,10 +30,14 @@ struct Place {
 /// Offsets and lengths of the pieces of an image, in their order; empty if it is in one piece.
 using Pieces = std::vector<std::pair<std::int64_t, std::int64_t>>;
 
-/// A table of paths. Few files are kept open, many are opened as they are needed. Safe from many threads.
+/// A table of files on a local disk, or of objects of a store. Few files are kept open, many are opened as they are
+/// needed. Safe from many threads.
 class SourceFiles {
   public:
+    /// Files on a local disk.
     explicit SourceFiles(std::vector<std::string> paths);
+    /// Objects of a store. A path with a slash in front is a file on a local disk all the same.
+    SourceFiles(std::vector<std::string> paths, std::shared_ptr<ByteStore> store);
 
     /// The bytes at a place. Throws `open_failed` or `read_failed`, `truncated` if the file ends before its end, and
     /// `checksum` if the bytes are not those that it speaks of.
@@ -50,9 +56,13 @@ class SourceFiles {
     [[nodiscard]] std::size_t size() const noexcept { return paths_.size(); }
 
   private:
+    [[nodiscard]] bool is_stored(std::int32_t file) const;
     [[nodiscard]] std::shared_ptr<const InputFile> opened(std::int32_t file) const;
+    [[nodiscard]] std::size_t stored_size(std::int32_t file) const;
+    [[nodiscard]] std::size_t read_at(std::int32_t file, std::size_t offset, std::span<std::uint8_t> out) const;
 
     std::vector<std::string> paths_;
+    std::shared_ptr<ByteStore> store_;  // null if all files are on a local disk
     mutable std::mutex mutex_;
     mutable std::vector<std::shared_ptr<const InputFile>> kept_open_;  // empty if there are too many
 };

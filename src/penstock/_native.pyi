@@ -273,7 +273,10 @@ def encode_many(pool: ThreadPool, codec: str, parameters: Sequence[tuple[str, st
     """
 
 class SourceFiles:
-    def __init__(self, paths: Sequence[bytes]) -> None: ...
+    def __init__(self, paths: Sequence[bytes], read: Callable[[str, int, int], penstock.types.Buffer] | None = None, sizes: numpy.typing.NDArray[numpy.int64] | None = None) -> None:
+        """
+        Files of a local disk; or objects that `read(name, offset, length)` gives, with their sizes.
+        """
 
     def read(self, file: int, offset: int, length: int) -> bytes: ...
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 
@@ -28,7 +29,7 @@ def make_report(decision: Decision, result: AutoResult | None, problem: Problem 
     if result is not None:
         sections.append(_measured(decision, result, problem))
     sections += [_formats(decision), _mixes(plan, problem), _rows(plan)]
-    title = f"Penstock: {decision.source.path.name}, {headline}"
+    title = f"Penstock: {Path(str(decision.source.path)).name}, {headline}"
     subtitle = f"{profile.dataset.num_samples:,} samples, {bytes_text(profile.dataset.source_bytes)}; {machine}"
     return render(Page(title, subtitle, sections))
 

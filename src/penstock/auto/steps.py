@@ -145,7 +145,7 @@ def finish(decision: Decision, out: str | os.PathLike[str], *, on_progress: OnPr
     built = prepare(decision.source, out, mix=rules_of_plan(decision.plan)).run(on_progress=on_progress)
     on_progress("bench before", 0, 2)
     limits, rows = decision.options.limits, decision.plan.rows
-    before = bench_under(decision.source.path, _bench_options(decision, rows.folder), limits)
+    before = bench_under(str(decision.source.path), _bench_options(decision, rows.folder), limits)
     on_progress("bench after", 1, 2)
     after = bench_under(out, _bench_options(decision, rows.chosen), limits)
     return AutoResult(decision, built, before, after)

@@ -25,7 +25,7 @@ from penstock.records.dataset import open_dataset
 from penstock.records.manifest import Manifest
 from penstock.sources import index_of, open_source
 from penstock.sources.source import Source
-from penstock.storage import is_folder, read_input
+from penstock.storage import AnyPlace, Store, StorePath, is_folder, read_input
 from penstock.types import OnProgress, no_progress
 
 POLL_SECONDS = 0.1
@@ -44,7 +44,7 @@ class Built:
 
 
 def build(
-    source: str | os.PathLike[str],
+    source: AnyPlace,
     out: str | os.PathLike[str],
     *,
     mix: str | Mapping[Format, float] | Rules,
@@ -61,7 +61,7 @@ def build(
     does the same in two steps.
 
     Args:
-        source: Images: a folder, tars, Parquet files, a manifest, or a dataset.
+        source: Images: a folder, tars, Parquet files, a manifest, or a dataset; or their place in a store.
         out: Folder of the dataset. One that holds another dataset is refused, unless `force` is set.
         mix: Shares of formats such as "weir:fast=0.6,png=0.4", or the rules of `load_plan`.
         options: Options that affect the bytes of the dataset.
@@ -87,7 +87,7 @@ def build(
 
 
 def prepare(
-    source: str | os.PathLike[str] | Source,
+    source: AnyPlace | Source,
     out: str | os.PathLike[str],
     *,
     mix: str | Mapping[Format, float] | Rules,
@@ -103,9 +103,12 @@ def prepare(
     rules = mix if isinstance(mix, Rules) else rules_of_mix(mix, chosen.seed)
     work = WorkFolder(Path(out))
     work.check()
-    _check_apart(Path(source) if isinstance(source, (str, os.PathLike)) else source.path, work.root)
     if isinstance(source, (str, os.PathLike)):
+        _check_apart(Path(source), work.root)
+    if isinstance(source, (str, os.PathLike, Store, StorePath)):
         source = open_source(source, chosen.source_kind, allow_outside=chosen.allow_outside)
+    if isinstance(source.path, Path):
+        _check_apart(source.path, work.root)
     codecs = [format.codec for format in (*rules.formats, *chosen.field_formats().values())]
     opened = ForeignFiles(source, codecs, skip_errors=chosen.skip_errors, max_pixels=chosen.max_pixels)
     index = index_of(opened).without(chosen.fields_left_out())

@@ -20,7 +20,7 @@ from penstock.codecs.table import BUILTIN, plug_ins
 from penstock.errors import PenstockError
 from penstock.index import ImageColumns, Listing, Role
 from penstock.sources.source import Source
-from penstock.storage import read_file
+from penstock.storage import Store, read_file
 
 CARRIERS = ("raw", "weir:fast", "png")
 """Lossless formats that can carry any pixels."""
@@ -39,6 +39,7 @@ class ForeignFiles:
         """Image fields that have such files; known once `listing` was called."""
         self._source = source
         self._carrier = next((name for name in CARRIERS if name.partition(":")[0] not in formats), CARRIERS[0])
+        self._store: Store | None = None
         self._paths: dict[str, dict[int, bytes]] = {}
         self._roles: dict[str, Role] = {}
 
@@ -50,6 +51,7 @@ class ForeignFiles:
         if not foreign.any():
             return found
         self._roles = dict(found.roles)
+        self._store = found.store
         images = {name: self._ask_for(name, place, foreign, found) for name, place in found.images.items()}
         count = sum(len(paths) for paths in self._paths.values())
         left_out = {**found.left_out, f"{', '.join(sorted(endings))} files without their metadata": count}
@@ -79,7 +81,7 @@ class ForeignFiles:
         return place.asked_at(rows)
 
     def _decoded(self, path: bytes, role: Role) -> bytes:
-        data = read_file(os.fsdecode(path))
+        data = (read_file if self._store is None else self._store.read)(os.fsdecode(path))
         options = DecodeOptions(palette="indices" if role is Role.MASK else "colours", max_pixels=self._max_pixels)
         try:
             return encode(codec_for(data).decode(data, options), self._carrier)

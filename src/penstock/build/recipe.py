@@ -18,6 +18,7 @@ from penstock.build.target import check_format, keep_target, target_of
 from penstock.codecs import Format
 from penstock.errors import ArgumentError
 from penstock.index import ListedIndex
+from penstock.index.source_files import source_files
 
 SOURCE_FIELD = "source"
 
@@ -30,7 +31,7 @@ class Recipe:
         self.pool = pool
         self.rules = rules
         self.options = options
-        self.files = _native.SourceFiles(list(index.files))
+        self.files = source_files(index)
         self.field_formats = {**rules.field_formats, **options.field_formats()}
         for format in (*rules.formats, *self.field_formats.values()):
             check_format(format)

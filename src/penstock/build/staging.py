@@ -37,7 +37,7 @@ def stage(source: Source, index: ListedIndex, folder: Path, on_progress: OnProgr
         order = np.argsort(index.rows[asked], kind="stable")
         offset[asked[order]] = offsets[:-1]
         length[asked[order]] = np.diff(offsets)
-        files.append(bytes(path))
+        files.append(bytes(path.absolute()))
         checksum = place.known_checksums(np.arange(len(place)))
         images[name] = ImageColumns(file=file, offset=offset, length=length, checksum=checksum)
     return index.moved(FileNames.of(files), images) if images else index

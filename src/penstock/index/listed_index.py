@@ -16,7 +16,7 @@ from penstock.index.file_names import FileNames
 from penstock.index.image_columns import ABSENT, ASK, WHOLE, ImageColumns
 from penstock.index.listing import Listing
 from penstock.index.sample_index import SampleIndex
-from penstock.storage import read_file, read_range
+from penstock.storage import Store, read_file, read_range
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -50,6 +50,7 @@ class ListedIndex(SampleIndex):
         """The row of the source's listing that each sample was."""
         self._images = {name: listing.images[name].take(self.rows) for name in listing.roles}
         self._files = FileNames.of(listing.files)
+        self._store = listing.store
         self._classes = listing.classes
         _check_unique(self._column("key"))
 
@@ -90,6 +91,11 @@ class ListedIndex(SampleIndex):
     def files(self) -> FileNames:
         """Files that hold the images."""
         return self._files
+
+    @property
+    def store(self) -> Store | None:
+        """The store that holds the files; None if they are files of a local disk."""
+        return self._store
 
     @cached_property
     def fingerprint(self) -> str:
@@ -157,6 +163,8 @@ class ListedIndex(SampleIndex):
                 code=606,
             )
         path = self.files.path(file)
+        if self._store is not None and not path.startswith("/"):  # otherwise a work file of a build
+            return self._store.read(path) if length == WHOLE else self._store.read_part(path, offset, length)
         return read_file(path) if length == WHOLE else read_range(path, offset, length)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from penstock.errors import ArgumentError, DatasetError
 from penstock.index.fields import Role
 from penstock.index.image_columns import ImageColumns
+from penstock.storage import Store
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,7 +30,9 @@ class Listing:
     images: Mapping[str, ImageColumns]
     """Places of every image field."""
     files: Sequence[bytes]
-    """Paths of the files that `images` refer to, as `os.fsencode` gives them."""
+    """Paths of the files that `images` refer to, as `os.fsencode` gives them; or their names in `store`."""
+    store: Store | None = None
+    """Store that holds the files; None if they are files of a local disk."""
     splits: pa.StringArray | None = None
     """Split of each sample, such as train or val; null if it is in no split."""
     columns: Mapping[str, pa.Array] = field(default_factory=dict)

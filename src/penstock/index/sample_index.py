@@ -21,6 +21,7 @@ from penstock.index.fields import Field
 from penstock.index.file_names import FileNames
 from penstock.index.image_columns import ImageColumns
 from penstock.index.selection import Ids, Subset, chosen_ids
+from penstock.storage import Store
 from penstock.types import Pixels
 
 if TYPE_CHECKING:
@@ -81,6 +82,11 @@ class SampleIndex(ABC):
     @abstractmethod
     def fingerprint(self) -> str:
         """A text that is equal for equal samples in the same order; part of a loader's state."""
+
+    @property
+    def store(self) -> Store | None:
+        """The store that holds the files; None if they are files of a local disk."""
+        return None
 
     @abstractmethod
     def locations(self, field: str = "image") -> ImageColumns:

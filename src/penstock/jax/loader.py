@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from inspect import Parameter
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,7 @@ from penstock.load import LoaderPlan
 from penstock.load.batch_sink import BatchSink, Delivered
 from penstock.load.delivery import BatchDict
 from penstock.load.loader_keywords import signature_with_keywords
+from penstock.storage import AnyPlace
 
 if TYPE_CHECKING:
     import jax
@@ -66,7 +66,7 @@ class Loader(ArrayLoader):
 
     def __init__(
         self,
-        path: str | os.PathLike[str] | SampleIndex | LoaderPlan,
+        path: AnyPlace | SampleIndex | LoaderPlan,
         *,
         device: jax.Device | jax.sharding.Sharding | None = None,
         rank: int | None = None,

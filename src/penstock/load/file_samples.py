@@ -13,11 +13,12 @@ from penstock import _native
 from penstock.codecs.table import BUILTIN, plug_ins
 from penstock.errors import PenstockError, SourceError
 from penstock.index import ASK, WHOLE, Field, FileNames, ImageColumns, SampleIndex
+from penstock.index.source_files import sizes_of_files
 from penstock.load.batch_columns import ListColumn, batch_columns
 from penstock.load.header_probe import header_of
 from penstock.load.samples import Samples
 from penstock.sources.folder_index import FolderIndex
-from penstock.storage import file_size, read_range
+from penstock.storage import read_range
 
 LOSSLESS = ("cityscapes", "masks")
 """Kinds whose images are mostly PNGs, which a command that we propose must not make lossy."""
@@ -28,13 +29,13 @@ def samples_of_files(index: SampleIndex, chosen: list[Field], fields: Sequence[s
     images = [_placed(index, field) for field in chosen]
     reads_whole = len(images) == 1 and not images[0].offset.any()
     is_apart = any(not np.array_equal(found.file, images[0].file) for found in images[1:])
-    heads = _Heads(index.files, images[0])
+    heads = _Heads(index, images[0])
     scalars, lists = _columns(index, fields, heads)
     return Samples(
         place=index.place,
         index=index,
         num_samples=index.num_samples,
-        table=_table(index.files, images, chosen, reads_whole=reads_whole, is_apart=is_apart),
+        table=_table(index, images, chosen, reads_whole=reads_whole, is_apart=is_apart),
         image_fields=tuple(field.name for field in chosen),
         scalars=scalars,
         lists=lists,
@@ -55,15 +56,17 @@ def samples_of_files(index: SampleIndex, chosen: list[Field], fields: Sequence[s
 class _Heads:
     """First bytes and headers of images. Sizes are read once, when they are needed."""
 
-    def __init__(self, files: FileNames, image: ImageColumns) -> None:
-        self._files = files
+    def __init__(self, index: SampleIndex, image: ImageColumns) -> None:
+        self._files = index.files
+        self._store = index.store
         self._image = image
         self._sizes: npt.NDArray[np.uint32] | None = None
 
     def read(self, sample: int, num_bytes: int) -> bytes:
         """Return the first bytes of an image, at most `num_bytes`."""
         path, offset = self._files.path(int(self._image.file[sample])), int(self._image.offset[sample])
-        return read_range(path, offset, min(num_bytes, int(self._image.length[sample])))
+        length = min(num_bytes, int(self._image.length[sample]))
+        return read_range(path, offset, length) if self._store is None else self._store.read_part(path, offset, length)
 
     def __getitem__(self, rows: npt.NDArray[np.int64], /) -> npt.NDArray[np.uint32]:
         """Return (height, width) of some images; (1, 1) if the header cannot be read, which decoding will report."""
@@ -104,8 +107,7 @@ def _placed(index: SampleIndex, field: Field) -> ImageColumns:
     if len(unknown) == 0:
         return found
     length = found.length.copy()
-    for row in unknown.tolist():
-        length[row] = file_size(index.files.path(int(found.file[row]))) - int(found.offset[row])
+    length[unknown] = sizes_of_files(index, found.file[unknown]) - found.offset[unknown]
     return ImageColumns(file=found.file, offset=found.offset, length=length, checksum=found.checksum)
 
 
@@ -122,10 +124,15 @@ def _not_in_files(index: SampleIndex) -> PenstockError:
 
 
 def _table(
-    files: FileNames, images: list[ImageColumns], chosen: list[Field], *, reads_whole: bool, is_apart: bool
+    index: SampleIndex, images: list[ImageColumns], chosen: list[Field], *, reads_whole: bool, is_apart: bool
 ) -> _native.SampleTable:
-    count = len(images[0])
+    count, files = len(images[0]), index.files
     table = _native.SampleTable(files.root, files.text, files.ends, count, [])
+    if index.store is not None:
+        sizes = np.zeros(len(files), np.uint64)
+        for found in images:
+            np.maximum.at(sizes, found.file, (found.offset + found.length).astype(np.uint64))
+        table.read_from(index.store.read_part, sizes)
     if reads_whole:
         file = images[0].file
         in_turn = len(files) == count and np.array_equal(file, np.arange(count))

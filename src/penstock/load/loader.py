@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Iterator, Mapping
 from inspect import Parameter
@@ -27,6 +26,7 @@ from penstock.load.random_batches import chosen_samples, read_samples
 from penstock.load.resources import log_choice
 from penstock.load.windows import window_stats
 from penstock.order import Order
+from penstock.storage import AnyPlace
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -93,7 +93,7 @@ class Loader:
 
     def __init__(
         self,
-        path: str | os.PathLike[str] | SampleIndex | LoaderPlan,
+        path: AnyPlace | SampleIndex | LoaderPlan,
         *,
         sink: BatchSink | None = None,
         **keywords: Unpack[LoaderKeywords],
@@ -309,9 +309,7 @@ class Sampler:
         return len(batches.positions(0, batches.num_batches))
 
 
-def _planned(
-    source: str | os.PathLike[str] | SampleIndex | LoaderPlan, sink: BatchSink, keywords: LoaderKeywords
-) -> LoaderPlan:
+def _planned(source: AnyPlace | SampleIndex | LoaderPlan, sink: BatchSink, keywords: LoaderKeywords) -> LoaderPlan:
     """Return the plan of a loader with this sink."""
     if isinstance(source, LoaderPlan):
         plan = plan_loader(source, **keywords)

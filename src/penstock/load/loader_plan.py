@@ -5,7 +5,6 @@ A plan is a frozen value. `Loader` executes one; `print(plan)` shows it; `plan.p
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
@@ -29,6 +28,7 @@ from penstock.load.windows import AUTO, FoundWindow, find_window, reading_of
 from penstock.order import MOST_LANES, WINDOW_LANES, Order, Window
 from penstock.order.cache_formats import ENCODED
 from penstock.order.caches import OWN_CACHES, policy_of
+from penstock.storage import AnyPlace
 from penstock.transforms import split as split_transforms
 
 if TYPE_CHECKING:
@@ -111,9 +111,7 @@ class LoaderPlan(PlanValues):
         return make_plan(self.samples, options, window=FoundWindow(self.order.window, self.reading), layout=layout)
 
 
-def plan_loader(
-    source: str | os.PathLike[str] | SampleIndex | LoaderPlan, **keywords: Unpack[LoaderKeywords]
-) -> LoaderPlan:
+def plan_loader(source: AnyPlace | SampleIndex | LoaderPlan, **keywords: Unpack[LoaderKeywords]) -> LoaderPlan:
     """Plan a loader: order, cache, memory and reading, without starting it.
 
     Takes what `Loader` takes, and gives the plan that this loader would execute. It opens the index of `source` and,
@@ -142,7 +140,7 @@ def plan_loader(
 plan_loader.__signature__ = signature_with_keywords("source")  # type: ignore[attr-defined]  # for help()
 
 
-def open_source(source: str | os.PathLike[str] | SampleIndex, options: LoaderOptions) -> Samples:
+def open_source(source: AnyPlace | SampleIndex, options: LoaderOptions) -> Samples:
     """Open the samples at a path, or those of an index, as a loader reads them."""
     return open_samples(source, options.output.fields, options.reading.on_progress)
 

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 
 from penstock.index import SampleIndex
 from penstock.load.prepare import prepare
 from penstock.load.samples import Samples
 from penstock.sources.opening import open_index
+from penstock.storage import AnyPlace
 from penstock.types import OnProgress, no_progress
 
 
 def open_samples(
-    source: str | os.PathLike[str] | SampleIndex,
+    source: AnyPlace | SampleIndex,
     fields: Sequence[str] | None = None,
     on_progress: OnProgress = no_progress,
 ) -> Samples:
-    """Open the samples at a path, or of an index, with these fields (by default all that a loader can give)."""
+    """Open the samples of a place or an index, with these fields (by default all that a loader can give)."""
     index = source if isinstance(source, SampleIndex) else open_index(source, on_progress=on_progress)
     return prepare(index, fields)

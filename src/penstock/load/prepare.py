@@ -20,7 +20,6 @@ from penstock.order import Window
 from penstock.records import Dataset
 from penstock.records.dataset import record_sizes
 from penstock.records.fidelity import stored_scans
-from penstock.storage.store import range_reader
 
 FIELD_GRID = 64
 MAX_WINDOW = 2**31 - 1  # samples or runs, so that their product fits 64 bits
@@ -46,7 +45,7 @@ def _of_dataset(dataset: Dataset, chosen: list[Field], fields: Sequence[str] | N
     names = dataset.files
     table = _native.SampleTable(names.root, names.text, names.ends, len(locations[0]), [name for name, _ in codecs])
     if dataset.store is not None:
-        table.read_from(range_reader(dataset.store), locations[0].shard_bytes.astype(np.uint64))
+        table.read_from(dataset.store.read_part, locations[0].shard_bytes.astype(np.uint64))
     if blocks is not None:
         blocks.add_to(table, [scans for _, scans in codecs])
     for field, found in zip(chosen, locations, strict=True):

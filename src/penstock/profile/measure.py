@@ -17,16 +17,17 @@ from penstock import _native
 from penstock.codecs import decode, inspect
 from penstock.errors import ArgumentError, CodecError
 from penstock.index import ABSENT, ASK, WHOLE, ListedIndex
+from penstock.index.source_files import sizes_of_files, source_files
 from penstock.machine import this_machine
 from penstock.profile.costs import candidates, measure_formats
 from penstock.profile.disk import DiskProbe, check_room, measure_disk, measure_opens
 from penstock.profile.fidelity_costs import measure_fidelities, source_seconds
 from penstock.profile.pipeline import measure_pipeline, measure_scaling
-from penstock.profile.profile_values import Dataset, FormatCosts, Measurement, Profile
+from penstock.profile.profile_values import Dataset, Disk, FormatCosts, Measurement, Profile
 from penstock.profile.sampling import stratified
 from penstock.sources import index_of, open_source
 from penstock.sources.source import Source
-from penstock.storage import file_size, read_file, read_range
+from penstock.storage import AnyPlace, Store, StorePath
 from penstock.transforms import Chain, apply, split
 from penstock.transforms.named import named
 from penstock.types import Integers, OnProgress, no_progress
@@ -64,7 +65,7 @@ class ProfileOptions:
 
 
 def measure(
-    path: str | os.PathLike[str] | Source,
+    path: AnyPlace | Source,
     options: ProfileOptions | None = None,
     *,
     on_progress: OnProgress = no_progress,
@@ -72,7 +73,7 @@ def measure(
     """Measure the machine on a source. Writes only a probe file, which it removes."""
     options = options or ProfileOptions()
     named(options.transform)  # refuses what it does not know, before anything is measured
-    source = open_source(path) if isinstance(path, (str, os.PathLike)) else path
+    source = open_source(path) if isinstance(path, (str, os.PathLike, Store, StorePath)) else path
     folder = _probe_folder(source.path, options.on)
     check_room(folder, options.disk)
     on_progress("listing", 0, 1)
@@ -107,9 +108,7 @@ def measure(
         cores=machine.cores,
         memory_bytes=machine.memory.available_bytes,
         scaling=measure_scaling(measured.stored[own], own, chain, machine.cores, folder, seconds=seconds),
-        disk=replace(
-            disk, file_seconds=measure_opens([index.files[number] for number in range(min(500, len(index.files)))])
-        ),
+        disk=_with_opens(disk, index),
         dataset=Dataset(
             num_samples=len(index),
             source_bytes=int(sizes.sum()),
@@ -161,7 +160,7 @@ def _source_bytes(index: ListedIndex) -> Integers:
     for places in map(index.locations, index.roles):
         length = places.length.astype(np.int64).copy()
         for row in np.flatnonzero((length == WHOLE) & (places.file >= 0)):
-            length[row] = file_size(index.files.path(int(places.file[row])))
+            length[row] = sizes_of_files(index, places.file[row : row + 1])[0]
         total += np.where(places.file == ABSENT, 0, np.maximum(length, 0))
     return total
 
@@ -172,7 +171,7 @@ def _mean_pixels(index: ListedIndex, rows: Integers) -> float:
     file, offset, length = (column[rows] for column in (places.file, places.offset, places.length))
     if (file < 0).any():
         return 0.0
-    files, pool = _native.SourceFiles(list(index.files)), _native.ThreadPool(0)  # both must outlive the job
+    files, pool = source_files(index), _native.ThreadPool(0)  # both must outlive the job
     looked = _native.inspect_sources(
         pool, files, (file.astype(np.int32), offset.astype(np.int64), length.astype(np.int64))
     )
@@ -195,17 +194,31 @@ def _read_fields(source: Source, index: ListedIndex, row: int) -> Iterator[bytes
     """Yield the image of a sample, then its other image fields."""
     for name in index.roles:
         places = index.locations(name)
-        file, offset, length = int(places.file[row]), int(places.offset[row]), int(places.length[row])
+        file = int(places.file[row])
         if file == ASK:
             yield next(iter(source.read(name, index.rows[row : row + 1])))
         elif file != ABSENT:
-            path = index.files.path(file)
-            yield read_file(path) if length == WHOLE else read_range(path, offset, length)
+            yield index.read(row, name)
 
 
-def _probe_folder(path: str | os.PathLike[str], on: Path | None) -> Path:
+def _with_opens(disk: Disk, index: ListedIndex) -> Disk:
+    """Add the time of opening a file of the source, if it is on a local disk."""
+    if index.store is not None:
+        return disk
+    some = [index.files[number] for number in range(min(500, len(index.files)))]
+    return replace(disk, file_seconds=measure_opens(some))
+
+
+def _probe_folder(path: Path | StorePath, on: Path | None) -> Path:
     """Return a folder for probe files: the named one, or the one next to the source, never inside it."""
-    return on if on is not None else Path(path).resolve().parent
+    if on is None and isinstance(path, StorePath):
+        raise ArgumentError(
+            "the source is in no local folder, so its disk cannot be measured",
+            where=str(path),
+            fix="name a folder on the disk where the dataset will live: --on FOLDER",
+            code=100,
+        )
+    return on if on is not None else Path(str(path)).resolve().parent
 
 
 def _compute(options: ProfileOptions, images: list[bytes], chain: Chain) -> Measurement | None:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from penstock.errors import SourceError
 from penstock.sources.names import field_name
-from penstock.storage import is_file, read_file
+from penstock.storage import StorePath
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -61,12 +60,12 @@ def assemble(
     return Assembled(named, splits, classes if "label" in named else None)
 
 
-def read_classes(folder: Path) -> tuple[str, ...] | None:
+def read_classes(folder: StorePath) -> tuple[str, ...] | None:
     """Read the class table next to a manifest or tars, one name per line; None if it does not exist."""
     table = folder / CLASSES
-    if not is_file(table):
+    if not table.is_object():
         return None
-    names = tuple(read_file(table).decode("utf-8").splitlines())
+    names = tuple(table.read().decode("utf-8").splitlines())
     if len(set(names)) < len(names):
         raise SourceError("a class stands twice in the table", where=str(table), fix="a name a line", code=620)
     return names

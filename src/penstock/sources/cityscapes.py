@@ -18,10 +18,10 @@ import numpy.typing as npt
 
 from penstock.errors import SourceError
 from penstock.index import ABSENT, ImageColumns, Listing, Role
-from penstock.sources.files import FileFacts, by_ending, facts_of, files_beside
+from penstock.sources.files import FileFacts, by_ending, facts_in, files_beside
 from penstock.sources.probe import Probe
 from penstock.sources.source import FilesOnly
-from penstock.storage import is_folder, list_tree
+from penstock.storage import StorePath
 
 PHOTOGRAPHS = "leftImg8bit"
 ANNOTATIONS = ("gtFine", "gtCoarse")
@@ -34,8 +34,9 @@ class Cityscapes(FilesOnly):
 
     kind = "cityscapes"
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path | StorePath) -> None:
         self.path = path
+        self._place = StorePath.of(path)
         self._facts: FileFacts | None = None
 
     @classmethod
@@ -47,18 +48,19 @@ class Cityscapes(FilesOnly):
         """List photographs and masks."""
         import pyarrow as pa
 
-        photographs, others = _photographs(self.path / PHOTOGRAPHS)
-        masks, left_out = _masks(self.path, photographs)
-        left_out += by_ending(others) + files_beside(self.path, (PHOTOGRAPHS, *ANNOTATIONS))
+        photographs, others = _photographs(self._place / PHOTOGRAPHS)
+        masks, left_out = _masks(self._place, photographs)
+        left_out += by_ending(others) + files_beside(self._place, (PHOTOGRAPHS, *ANNOTATIONS))
         keys = [f"{PHOTOGRAPHS}/{stem}_{PHOTOGRAPHS}.png" for stem in photographs]
         files = {"image": keys, **masks}
-        paths = [os.path.join(self.path, name) for names in files.values() for name in names if name]  # noqa: PTH118
-        self._facts = facts_of(paths)
+        names = [name for found in files.values() for name in found if name]
+        self._facts = facts_in(self._place, names)
         return Listing(
             keys=pa.array(keys, pa.string()),
             roles={field: ROLES[field] for field in files},
             images=_places(files, self._facts.sizes),
-            files=[os.fsencode(path) for path in paths],
+            files=self._place.references(names),
+            store=self._place.foreign_store,
             splits=pa.array([stem.split("/")[0] for stem in photographs], pa.string()),
             columns={"city": pa.array([stem.split("/")[1] for stem in photographs], pa.string())},
             left_out=left_out,
@@ -72,10 +74,10 @@ class Cityscapes(FilesOnly):
         return self._facts.state()
 
 
-def _photographs(folder: Path) -> tuple[list[str], list[str]]:
+def _photographs(folder: StorePath) -> tuple[list[str], list[str]]:
     """Return SPLIT/CITY/NAME of every photograph, sorted, and the other files."""
     ending = f"_{PHOTOGRAPHS}.png"
-    files = list_tree(folder).files
+    files = folder.tree().files
     stems = [name.removesuffix(ending) for name in files if name.endswith(ending)]
     odd = [stem for stem in stems if stem.count("/") != 2]
     if odd or not stems:
@@ -88,13 +90,13 @@ def _photographs(folder: Path) -> tuple[list[str], list[str]]:
     return stems, [name for name in files if not name.endswith(ending)]
 
 
-def _masks(root: Path, photographs: list[str]) -> tuple[dict[str, list[str]], Counter[str]]:
+def _masks(root: StorePath, photographs: list[str]) -> tuple[dict[str, list[str]], Counter[str]]:
     """Return the mask of every photograph for each field, "" if it has none, and what was left out."""
     row = {stem: number for number, stem in enumerate(photographs)}
     masks: dict[str, list[str]] = {}
     left_out: Counter[str] = Counter()
-    for annotation in (name for name in ANNOTATIONS if is_folder(root / name)):
-        for name in list_tree(root / annotation).files:
+    for annotation in (name for name in ANNOTATIONS if (root / name).is_folder()):
+        for name in (root / annotation).tree().files:
             stem, _, kind = name.removesuffix(".png").rpartition(f"_{annotation}_")
             field = KINDS.get(kind) if name.endswith(".png") else None
             if field is None or stem not in row:

@@ -7,7 +7,6 @@ is passed on with the metadata put back into its file.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -17,9 +16,11 @@ import numpy.typing as npt
 from penstock import _native
 from penstock.codecs import decode, encode
 from penstock.index import ImageColumns, Listing, Role
-from penstock.records import Dataset, Field, open_dataset
+from penstock.index.source_files import source_files
+from penstock.records import Dataset, Field
 from penstock.records.manifest import FILE_NAME, INDEX_NAME
 from penstock.sources.probe import Probe
+from penstock.storage import StorePath
 
 SOURCE_ROLE = "source"
 WITH_METADATA = ("jpeg", "png", "webp", "weir")
@@ -31,7 +32,7 @@ class DatasetSource:
 
     kind = "dataset"
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path | StorePath) -> None:
         self.path = path
         self._dataset: Dataset | None = None
 
@@ -49,7 +50,8 @@ class DatasetSource:
             keys=dataset.column("key"),
             roles={name: Role(field.role) for name, field in fields.items()},
             images={name: self._places(name) for name in fields},
-            files=[os.fsencode(path) for path in dataset.shard_paths()],
+            files=list(dataset.files),
+            store=dataset.store,
             splits=_plain(dataset, "split") if dataset.splits else None,
             columns={name: _plain(dataset, name) for name in columns},
             classes=dataset.classes,
@@ -60,8 +62,7 @@ class DatasetSource:
         dataset = self._open()
         stored = self._stored(field).name
         places = dataset.locations(stored)
-        paths = dataset.shard_paths()
-        files = _native.SourceFiles([os.fsencode(path) for path in paths])
+        files = source_files(dataset)
         for row in rows.tolist():
             data = dataset.read(row, stored)
             if places.formats[places.format[row]].startswith("pjpeg"):
@@ -78,7 +79,9 @@ class DatasetSource:
 
     def _open(self) -> Dataset:
         if self._dataset is None:
-            self._dataset = open_dataset(self.path)
+            place = StorePath.of(self.path)
+            stored = place.foreign_store
+            self._dataset = Dataset(self.path) if isinstance(self.path, Path) else Dataset(place.name, store=stored)
         return self._dataset
 
     def _stored(self, name: str) -> Field:

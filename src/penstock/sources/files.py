@@ -5,17 +5,17 @@ from __future__ import annotations
 import os
 import stat
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from penstock.errors import SourceError
 from penstock.sources.names import ending_of
-from penstock.storage import entries_of, is_folder, list_tree, status_of
+from penstock.storage import StorePath, status_of
 from penstock.storage.refusal import refused
+from penstock.storage.store import folder_prefix
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +31,24 @@ class FileFacts:
         return self.sizes.tobytes() + self.times.tobytes()
 
 
+def facts_in(place: StorePath, names: Sequence[str], where: Callable[[int], str] | None = None) -> FileFacts:
+    """Return sizes and times of files below a place. A missing file is an error; `where` says which row named it."""
+    if place.local is not None:
+        root = str(place.local)
+        return facts_of((os.path.join(root, name) for name in names), where)  # noqa: PTH118 - a million times
+    prefix = folder_prefix(place.name)
+    found = place.store.objects([prefix + name for name in names])
+    for index, item in enumerate(found):
+        if item is None:
+            told = place.store.missing(prefix + names[index])
+            raise told if where is None else told.within(where(index))
+    known = [item for item in found if item is not None]
+    sizes = np.array([item.size for item in known], np.int64)
+    return FileFacts(sizes, np.array([item.changed_at for item in known], np.int64))
+
+
 def facts_of(paths: Iterable[str | bytes], where: Callable[[int], str] | None = None) -> FileFacts:
-    """Read sizes and times of files. A missing file is an error; `where` says which row named it."""
+    """Read sizes and times of files of a local disk. A missing file is an error; `where` says which row named it."""
     sizes: list[int] = []
     times: list[int] = []
     for index, path in enumerate(paths):
@@ -69,10 +85,10 @@ def by_ending(names: Iterable[str]) -> Counter[str]:
     return Counter(ending_of(name) or "without an ending" for name in names)
 
 
-def files_beside(root: Path, taken: Collection[str]) -> Counter[str]:
+def files_beside(root: StorePath, taken: Collection[str]) -> Counter[str]:
     """Count files of a folder by ending, without the entries that a source uses."""
-    others = [entry for entry in entries_of(root) if entry.name not in taken and not entry.name.startswith(".")]
-    left_out = by_ending(entry.name for entry in others if not is_folder(entry))
-    for folder in (entry for entry in others if is_folder(entry)):
-        left_out += by_ending(list_tree(folder).files)
+    others = {name: is_folder for name, is_folder in root.names().items() if name not in taken}
+    left_out = by_ending(name for name, is_folder in others.items() if not is_folder)
+    for folder in (name for name, is_folder in others.items() if is_folder):
+        left_out += by_ending((root / folder).tree().files)
     return left_out

@@ -20,7 +20,17 @@ from penstock.errors import StorageError, printable
 from penstock.index import Field, FileNames, ImageColumns, ListedIndex, Role, SampleIndex
 from penstock.index.file_names import as_folder, pack_names
 from penstock.sources.folder_listing import list_folder
-from penstock.storage import changed_at, entries_of, make_folders, read_file, remove_file, status_of, write_file
+from penstock.storage import (
+    LocalStore,
+    StorePath,
+    changed_at,
+    entries_of,
+    make_folders,
+    read_file,
+    remove_file,
+    status_of,
+    write_file,
+)
 from penstock.types import OnProgress, no_progress
 from penstock.units import left_out_text
 
@@ -39,7 +49,7 @@ def open_folder(
     on_progress: OnProgress = no_progress,
     otherwise: Callable[[Path], SampleIndex | None] | None = None,
 ) -> SampleIndex:
-    """Open the images of a folder. Lists it once; later opens only compare the folders' times.
+    """Open the images of a folder on a local disk. Lists it once; later opens only compare the folders' times.
 
     `otherwise` is called before a folder is listed; if the folder is another kind of source, it returns its index.
     Files that are left out are logged in one line.
@@ -51,9 +61,18 @@ def open_folder(
         other = None if otherwise is None else otherwise(Path(folder))
         if other is not None:
             return other
-        arrays = _list(place, on_progress)
+        arrays = _list(StorePath(LocalStore(place)), on_progress)
         if len(arrays["sizes"]) >= LEAST_KEPT:
             _keep(kept, arrays)
+    return _opened(StorePath(LocalStore(place)), arrays)
+
+
+def open_stored_folder(folder: StorePath, on_progress: OnProgress = no_progress) -> SampleIndex:
+    """Open the images of a folder in a store, which is listed each time."""
+    return _opened(folder, _list(folder, on_progress))
+
+
+def _opened(place: StorePath, arrays: Arrays) -> FolderIndex:
     left_out = _left_out(arrays)
     if left_out:
         LOG.info("Loader: %s: %s", printable(str(place)), left_out_text(left_out))
@@ -63,15 +82,16 @@ def open_folder(
 class FolderIndex(ListedIndex):
     """Images of a folder in the order of their paths. Arrow columns are made at their first use."""
 
-    def __init__(self, place: Path, arrays: Arrays) -> None:
+    def __init__(self, place: StorePath, arrays: Arrays) -> None:
         self.place = str(place)
         self.kind = "folder"
         self.roles = {"image": Role.IMAGE}
         self.left_out = _left_out(arrays)
         self._arrays = arrays
         self._classes = tuple(str(name) for name in arrays["classes"]) or None
+        self._store = place.foreign_store
         self._files = FileNames(
-            as_folder(place), arrays["names"].astype(np.uint8), arrays["name_ends"].astype(np.uint64)
+            place.references([""])[0], arrays["names"].astype(np.uint8), arrays["name_ends"].astype(np.uint64)
         )
         self.rows = np.arange(len(self._files))
         self._images = {
@@ -125,7 +145,7 @@ def _left_out(arrays: Arrays) -> dict[str, int]:
     return dict(zip(arrays["left_out"].tolist(), arrays["left_out_counts"].tolist(), strict=True))
 
 
-def _list(place: Path, on_progress: OnProgress) -> Arrays:
+def _list(place: StorePath, on_progress: OnProgress) -> Arrays:
     listing = list_folder(place, on_progress)
     names, name_ends = pack_names([os.fsencode(key) for key in listing.keys])
     folders, folder_ends = pack_names(listing.folders)

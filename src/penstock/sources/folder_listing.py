@@ -17,7 +17,8 @@ import numpy.typing as npt
 
 from penstock.codecs.table import BUILTIN, plug_ins
 from penstock.errors import StorageError
-from penstock.storage import status_in, walk_tree
+from penstock.storage import AnyPlace, Entry, StorePath, status_in
+from penstock.storage.object_tree import Status
 from penstock.types import OnProgress, no_progress
 from penstock.units import bytes_text, left_out_text
 
@@ -55,20 +56,20 @@ class FolderListing:
     """Times of the last changes of folders, in nanoseconds. A listing is valid while none of them changes."""
 
 
-def list_folder(folder: str | os.PathLike[str], on_progress: OnProgress = no_progress) -> FolderListing:
+def list_folder(folder: AnyPlace, on_progress: OnProgress = no_progress) -> FolderListing:
     """List a folder's images. Follows links, skips hidden files and folders, and opens no file.
 
     Folders of well-known datasets that are not classes (`leftImg8bit`, `gtFine`, `JPEGImages`…) are refused.
     """
     walk = _Walk(on_progress)
-    walk.run(os.fspath(folder))
+    walk.run(StorePath.of(folder))
     found, empty_folders, folders = walk.found, walk.barren, walk.folders
     if not found:
         raise StorageError(
             f"the folder holds no image ({left_out_text(walk.left_out)})"
             if walk.left_out
             else "the folder holds no image",
-            where=str(folder),
+            where=str(StorePath.of(folder)),
             fix=f"name a folder with files that end in {', '.join(sorted(_endings()))}",
             code=440,
         )
@@ -80,7 +81,7 @@ def list_folder(folder: str | os.PathLike[str], on_progress: OnProgress = no_pro
     names = [part[depth] if len(part) > depth + 1 else None for part in parts]
     unfilled = {part[depth] for part in (place.split("/") for place in empty_folders) if len(part) == depth + 1}
     classes = tuple(sorted({name for name in names if name is not None} | (unfilled if any(names) else set())))
-    _refuse_known_folders(classes, folder)
+    _refuse_known_folders(classes, str(StorePath.of(folder)))
     number = {name: index for index, name in enumerate(classes)}
     return FolderListing(
         keys=keys,
@@ -100,12 +101,12 @@ def _endings() -> set[str]:
     return {ending for codec in (*BUILTIN, *plug_ins()) for ending in codec.extensions}
 
 
-def _refuse_known_folders(classes: tuple[str, ...], folder: str | os.PathLike[str]) -> None:
+def _refuse_known_folders(classes: tuple[str, ...], folder: str) -> None:
     known = [name for name in classes if name in NO_CLASSES]
     if known:
         raise StorageError(
             f"'{known[0]}' is a folder of {NO_CLASSES[known[0]]}, not a class of images",
-            where=str(folder),
+            where=folder,
             fix=f"name the dataset's root, or one folder of images inside of '{known[0]}'",
             code=441,
         )
@@ -115,7 +116,7 @@ class _Walk:
     """State of a walk below a folder."""
 
     def __init__(self, on_progress: OnProgress) -> None:
-        self.found: list[tuple[str, str, os.stat_result]] = []
+        self.found: list[tuple[str, str, Status]] = []
         """Images: key, path and status."""
         self.barren: list[str] = []
         """Folders without images."""
@@ -125,10 +126,10 @@ class _Walk:
         self._endings = _endings()
         self._on_progress = on_progress
 
-    def run(self, root: str) -> None:
+    def run(self, root: StorePath) -> None:
         """List all files below a folder."""
         self._on_progress("listing", 0, 0)
-        for folder in walk_tree(root, check=_check_utf8):
+        for folder in root.folders(_check_utf8):
             num_before = len(self.found)
             self.folders[folder.prefix] = folder.changed_at
             for entry in folder.others:
@@ -137,7 +138,7 @@ class _Walk:
                 self.barren.append(folder.prefix.rstrip("/"))
             self._on_progress("listing", len(self.found), 0)
 
-    def _take(self, entry: os.DirEntry[str], key: str) -> None:
+    def _take(self, entry: Entry, key: str) -> None:
         ending = os.path.splitext(entry.name)[1].lower()  # noqa: PTH122  # a Path costs more than the rest
         if ending not in self._endings:
             self.left_out[ending or "without an ending"] += 1
@@ -151,7 +152,7 @@ class _Walk:
             self.found.append((key, entry.path, status))
 
 
-def _check_utf8(entry: os.DirEntry[str]) -> None:
+def _check_utf8(entry: Entry) -> None:
     """Refuse a name that is not UTF-8, because keys are text in Parquet."""
     try:
         entry.name.encode()

@@ -10,6 +10,7 @@ from penstock.index import ImageColumns, Listing, Role
 from penstock.sources.folder_listing import FolderListing, list_folder
 from penstock.sources.probe import Probe
 from penstock.sources.source import FilesOnly
+from penstock.storage import StorePath
 
 
 class ImageFolder(FilesOnly):
@@ -17,7 +18,7 @@ class ImageFolder(FilesOnly):
 
     kind = "folder"
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path | StorePath) -> None:
         self.path = path
         self._listing: FolderListing | None = None
 
@@ -40,6 +41,7 @@ class ImageFolder(FilesOnly):
             roles={"image": Role.IMAGE},
             images={"image": ImageColumns.of_files(np.arange(count, dtype=np.int32), listing.sizes)},
             files=listing.paths,
+            store=StorePath.of(self.path).foreign_store,
             splits=pa.array(listing.splits, pa.string()) if has_splits else None,
             columns={"label": labels} if has_labels else {},
             classes=listing.classes if has_labels else None,

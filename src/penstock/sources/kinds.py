@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import os
 from pathlib import Path
 from typing import Protocol
 
@@ -19,6 +18,7 @@ from penstock.sources.probe import Probe, probe
 from penstock.sources.source import Source
 from penstock.sources.unsupported import refuse_unsupported
 from penstock.sources.webdataset import WebDataset
+from penstock.storage import AnyPlace, Store, StorePath
 
 
 class SourceKind(Protocol):
@@ -29,8 +29,8 @@ class SourceKind(Protocol):
     def detects(self, probe: Probe) -> bool:
         """Return whether a path is such a source, judging by a few names."""
 
-    def __call__(self, path: Path) -> Source:
-        """Open the source at this path."""
+    def __call__(self, path: Path | StorePath) -> Source:
+        """Open the source at this place."""
 
 
 SOURCES: tuple[SourceKind, ...] = (
@@ -61,12 +61,12 @@ SAY_SO_THEMSELVES = ("dataset", "manifest")
 """Kinds that may be next to annotations of any layout, because they were written for a tool like this."""
 
 
-def recognise(place: Path, kind: str = "") -> SourceKind | None:
-    """Return the named kind, else the first kind that recognises the path, or None.
+def recognise(place: AnyPlace, kind: str = "") -> SourceKind | None:
+    """Return the named kind, else the first kind that recognises the place, or None.
 
     Known layouts that cannot be read (COCO, Pascal VOC, YOLO) are refused, unless a kind is given.
     """
-    seen = probe(place)
+    seen = probe(StorePath.of(place))
     if kind:
         return next((candidate for candidate in SOURCES if candidate.kind == kind), None)
     found = next((candidate for candidate in SOURCES if candidate.detects(seen)), None)
@@ -75,8 +75,8 @@ def recognise(place: Path, kind: str = "") -> SourceKind | None:
     return found
 
 
-def open_source(path: str | os.PathLike[str], kind: str = "", *, allow_outside: bool = False) -> Source:
-    """Open the source at a path: of the named kind, else of the first kind that recognises it.
+def open_source(path: AnyPlace, kind: str = "", *, allow_outside: bool = False) -> Source:
+    """Open the source at a path, or at a place in a store: of the named kind, else of the first that recognises it.
 
     `allow_outside` lets a manifest name files outside its own folder.
 
@@ -85,7 +85,7 @@ def open_source(path: str | os.PathLike[str], kind: str = "", *, allow_outside: 
     ...     open_source(folder).kind
     'folder'
     """
-    place = Path(path)
+    place = local_or_stored(path)
     found = recognise(place, kind)
     if found is ManifestSource:
         return ManifestSource(place, allow_outside=allow_outside)
@@ -102,3 +102,11 @@ def open_source(path: str | os.PathLike[str], kind: str = "", *, allow_outside: 
     raise ArgumentError(
         f"'{place}' is not a source of a known kind", where=str(place), fix=f"looked for {looked_for}", code=130
     )
+
+
+def local_or_stored(place: AnyPlace) -> Path | StorePath:
+    """Return the path of a place on a local disk, else the place in its store."""
+    if not isinstance(place, (Store, StorePath)):
+        return Path(place)
+    found = StorePath.of(place)
+    return found if found.local is None else found.local

@@ -24,12 +24,12 @@ import numpy as np
 from penstock.errors import SourceError
 from penstock.index import ABSENT, ImageColumns, Listing, Role
 from penstock.sources.assemble import assemble, read_classes
-from penstock.sources.files import FileFacts, facts_of
+from penstock.sources.files import FileFacts, facts_in
 from penstock.sources.names import ending_of, field_name, image_endings, role_of
 from penstock.sources.probe import Probe
 from penstock.sources.rows import Rows, read_rows
 from penstock.sources.source import FilesOnly
-from penstock.storage import is_file, is_folder
+from penstock.storage import StorePath
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -46,17 +46,20 @@ class ManifestSource(FilesOnly):
 
     kind = "manifest"
 
-    def __init__(self, path: Path, *, allow_outside: bool = False) -> None:
+    def __init__(self, path: Path | StorePath, *, allow_outside: bool = False) -> None:
         """Open a manifest. `allow_outside` permits paths that lead out of its folder, by `..` or from the root."""
-        found = [path / name for name in IN_FOLDERS if is_file(path / name)] if is_folder(path) else [path]
+        place = StorePath.of(path)
+        inside = [name for name in IN_FOLDERS if (place / name).is_object()] if place.is_folder() else [""]
+        found = [place / name if name else place for name in inside]
         if not found:
             raise SourceError(
                 "the folder holds no manifest",
-                where=str(path),
+                where=str(place),
                 fix=f"name the file: {', '.join(IN_FOLDERS)}…",
                 code=620,
             )
-        self.path = found[0]
+        self._place = found[0]
+        self.path = path / inside[0] if inside[0] else path
         self._allow_outside = allow_outside
         self._facts: list[FileFacts] = []
 
@@ -69,20 +72,21 @@ class ManifestSource(FilesOnly):
 
     def listing(self) -> Listing:
         """Read all rows, and check that their files exist."""
-        rows = read_rows(self.path)
+        rows = read_rows(self._place)
         columns = dict(rows.columns)
         fields = self._fields(columns, rows.images)
         # Paths are read by the build; where the files lie is nobody's business afterwards.
         paths = {field: _texts(columns.pop(column), rows, column) for field, column in fields.items()}
         keys = _texts(columns.pop("key"), rows, "key") if "key" in columns else None
         files, places = self._look_at(paths, rows)
-        done = assemble(columns, fields=list(fields), classes=read_classes(self.path.parent), where=str(self.path))
+        done = assemble(columns, fields=list(fields), classes=read_classes(self._place.parent), where=str(self.path))
         key_column = self._keys(keys, paths["image"], rows)
         return Listing(
             keys=key_column,
             roles={field: self._role(rows.images.get(column, ""), field) for field, column in fields.items()},
             images=places,
             files=files,
+            store=self._place.foreign_store,
             splits=done.splits,
             columns=done.columns,
             classes=done.classes,
@@ -90,7 +94,10 @@ class ManifestSource(FilesOnly):
 
     def state(self) -> bytes:
         """Return sizes and times of the manifest and, once they were read, of its files."""
-        return b"".join(facts.state() for facts in (facts_of([str(self.path)]), *self._facts))
+        return b"".join(facts.state() for facts in (self._own_facts(), *self._facts))
+
+    def _own_facts(self) -> FileFacts:
+        return facts_in(self._place.parent, [self._place.name.rpartition("/")[2]])
 
     def _fields(self, columns: dict[str, pa.Array], told: Mapping[str, str]) -> dict[str, str]:
         """Return image fields with their columns, `image` first: marked ones, else those that look like images."""
@@ -126,7 +133,7 @@ class ManifestSource(FilesOnly):
 
     def _look_at(self, paths: dict[str, list[str | None]], rows: Rows) -> tuple[list[bytes], dict[str, ImageColumns]]:
         """Return the files of all fields, and the position of each sample's file."""
-        root = os.fspath(self.path.parent)
+        root = self._place.parent
         files: list[bytes] = []
         places: dict[str, ImageColumns] = {}
         for field, values in paths.items():
@@ -134,21 +141,23 @@ class ManifestSource(FilesOnly):
             if field == "image" and len(present) < len(values):
                 missing = next(row for row, value in enumerate(values) if not value)
                 raise SourceError("a row has no image", where=rows.where(missing), fix="fill in its path", code=620)
-            found = [self._file(root, str(values[row]), rows, row) for row in present]
-            facts = facts_of(found, lambda index, present=present: rows.where(present[index]))  # type: ignore[misc]
+            found = [self._file(str(values[row]), rows, row) for row in present]
+            facts = facts_in(root, found, lambda index, present=present: rows.where(present[index]))  # type: ignore[misc]
             self._facts.append(facts)
             file = np.full(len(values), ABSENT, np.int32)
             length = np.zeros(len(values), np.int64)
             file[present] = np.arange(len(files), len(files) + len(present))
             length[present] = facts.sizes
             places[field] = ImageColumns.of_files(file, length)
-            files += map(os.fsencode, found)
+            files += root.references(found)
         return files, places
 
-    def _file(self, root: str, path: str, rows: Rows, row: int) -> str:
-        """Return the file that a path of the manifest names."""
-        if self._allow_outside:
-            return os.path.join(root, path)  # noqa: PTH118
+    def _file(self, path: str, rows: Rows, row: int) -> str:
+        """Return the file that a path of the manifest names, relative to the manifest's folder if it is inside."""
+        local = self._place.parent.local
+        if self._allow_outside and local is not None:
+            return path
+        root = os.fspath(local) if local is not None else f"/{self._place.parent.name}"
         # Without `..`, so that the system cannot follow a link first and go up from there.
         inner = os.path.relpath(path, os.path.abspath(root)) if path.startswith("/") else os.path.normpath(path)  # noqa: PTH100
         if inner == ".." or inner.startswith("../"):
@@ -159,12 +168,12 @@ class ManifestSource(FilesOnly):
                 "may read, allow it: --allow-outside (BuildOptions.allow_outside)",
                 code=622,
             )
-        return os.path.join(root, inner)  # noqa: PTH118
+        return inner
 
     def _keys(self, keys: list[str | None] | None, paths: Sequence[str | None], rows: Rows) -> pa.Array:
         import pyarrow as pa
 
-        named = keys if keys is not None else relative_keys([str(path) for path in paths], os.fspath(self.path.parent))
+        named = keys if keys is not None else relative_keys([str(path) for path in paths], str(self._place.parent))
         first: dict[str, int] = {}
         for row, key in enumerate(named):
             if not key:

@@ -7,19 +7,18 @@ Endings may differ. Splits and classes are the folders below `images`, as in a p
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
 
 from penstock.index import ABSENT, ImageColumns, Listing, Role
-from penstock.sources.files import FileFacts, by_ending, facts_of, files_beside
+from penstock.sources.files import FileFacts, by_ending, facts_in, files_beside
 from penstock.sources.folder_listing import list_folder
 from penstock.sources.names import ending_of, image_endings
 from penstock.sources.probe import Probe
 from penstock.sources.source import FilesOnly
-from penstock.storage import is_folder, list_tree
+from penstock.storage import StorePath
 
 IMAGES = "images"
 BESIDE = {"masks": ("mask", Role.MASK), "annotations": ("annotation", Role.MASK), "depth": ("depth", Role.DEPTH)}
@@ -31,8 +30,9 @@ class ImagesAndMasks(FilesOnly):
 
     kind = "masks"
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path | StorePath) -> None:
         self.path = path
+        self._place = StorePath.of(path)
         self._facts: list[FileFacts] = []
 
     @classmethod
@@ -44,18 +44,18 @@ class ImagesAndMasks(FilesOnly):
         """List all folders."""
         import pyarrow as pa
 
-        images = list_folder(self.path / IMAGES)
+        images = list_folder(self._place / IMAGES)
         count = len(images.keys)
         self._facts = [FileFacts(images.sizes, images.times)]
         files = list(images.paths)
         places = {"image": ImageColumns.of_files(np.arange(count, dtype=np.int32), images.sizes)}
         roles = {"image": Role.IMAGE}
-        left_out = Counter(images.left_out) + files_beside(self.path, (IMAGES, *BESIDE))
+        left_out = Counter(images.left_out) + files_beside(self._place, (IMAGES, *BESIDE))
         row = {_stem(key): number for number, key in enumerate(images.keys)}
         for folder, (field, role) in BESIDE.items():
-            if is_folder(self.path / folder):
+            if (self._place / folder).is_folder():
                 found, lost = self._find(folder, row)
-                places[field] = self._place(found, count, files)
+                places[field] = self._located(found, count, files)
                 roles[field] = role
                 left_out += lost
         return Listing(
@@ -63,6 +63,7 @@ class ImagesAndMasks(FilesOnly):
             roles=roles,
             images=places,
             files=files,
+            store=self._place.foreign_store,
             splits=pa.array(images.splits, pa.string()) if any(images.splits) else None,
             columns={"label": pa.array(images.labels, pa.int32(), mask=images.labels < 0)} if images.classes else {},
             classes=images.classes or None,
@@ -77,22 +78,22 @@ class ImagesAndMasks(FilesOnly):
 
     def _find(self, folder: str, row: dict[str, int]) -> tuple[dict[int, str], Counter[str]]:
         """Return the file of every image that has one in this folder, and the other files."""
-        tree = list_tree(self.path / folder)
+        tree = (self._place / folder).tree()
         endings = image_endings()
         files = [name for name in tree.files if ending_of(name) in endings]
-        found = {row[_stem(name)]: tree.path(name) for name in files if _stem(name) in row}
+        found = {row[_stem(name)]: f"{folder}/{name}" for name in files if _stem(name) in row}
         lost = by_ending(name for name in tree.files if ending_of(name) not in endings)
         lost[f"{folder} without an image"] = len(files) - len(found)
         return found, lost
 
-    def _place(self, found: dict[int, str], count: int, files: list[bytes]) -> ImageColumns:
+    def _located(self, found: dict[int, str], count: int, files: list[bytes]) -> ImageColumns:
         rows = np.fromiter(found, np.int64, len(found))
-        facts = facts_of(found.values())
+        facts = facts_in(self._place, list(found.values()))
         self._facts.append(facts)
         file, length = np.full(count, ABSENT, np.int32), np.zeros(count, np.int64)
         file[rows] = np.arange(len(files), len(files) + len(found))
         length[rows] = facts.sizes
-        files += map(os.fsencode, found.values())
+        files += self._place.references(found.values())
         return ImageColumns.of_files(file, length)
 
 

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from penstock.errors import ArgumentError
 from penstock.index import ListedIndex, SampleIndex
 from penstock.records.dataset import UNFINISHED, Dataset
 from penstock.records.manifest import FILE_NAME
 from penstock.sources.source import Source
-from penstock.storage import Store, is_file, is_folder
+from penstock.storage import AnyPlace, Store, StorePath, is_file, is_folder
 from penstock.types import OnProgress, no_progress
 
 PLAIN = "folder"
 
 
 def open_index(
-    path: str | os.PathLike[str] = "", *, store: Store | None = None, on_progress: OnProgress = no_progress
+    path: AnyPlace = "", *, store: Store | None = None, on_progress: OnProgress = no_progress
 ) -> SampleIndex:
     """Open the samples of a dataset, an image folder, tars, a manifest (CSV, JSONL) or any other source.
 
@@ -25,8 +24,8 @@ def open_index(
     names; `penstock.build.open_source` takes the kind by name. No pixel is decoded, nothing is written beside the data,
     and no code of the data's author runs. Ids are ranks in the order of keys, the same as in a dataset built from it.
 
-    With a `store`, this opens the dataset whose object names begin with `path`; the loader reads its records through
-    the store.
+    The place may also be a store, or a `StorePath`, a place in it: then everything is listed and read through the
+    store. `penstock.open("sets/one", store=store)` is short for `penstock.open(StorePath(store, "sets/one"))`.
 
     >>> import tempfile, penstock
     >>> from penstock.build import build
@@ -40,14 +39,37 @@ def open_index(
     >>> len(dataset), sample["key"], sample["label"], sample["image"].shape, same
     (4, 'class001/000003.png', 1, (32, 32, 3), True)
     """
-    if store is not None:
-        return Dataset(path, store=store)
-    place = Path(path)
-    if is_dataset(place):
-        return Dataset(place)
+    if store is not None or isinstance(path, (Store, StorePath)):
+        place = StorePath.of(path) if store is None else StorePath(store, _name_of(path))
+        if place.local is None:
+            return _open_stored(place, on_progress)
+        path = place.local
+    local = Path(path)
+    if is_dataset(local):
+        return Dataset(local)
     from penstock.sources.folder_index import open_folder  # which a dataset does not need
 
-    return open_folder(place, on_progress, _open_other)
+    return open_folder(local, on_progress, _open_other)
+
+
+def _open_stored(place: StorePath, on_progress: OnProgress) -> SampleIndex:
+    """Open the samples at a place of a store that is no local disk."""
+    if place.suffix == ".pen" or (place / FILE_NAME).is_object():
+        return Dataset(place.name, store=place.store)
+    other = _open_other(place)
+    if other is not None:
+        return other
+    from penstock.sources.folder_index import open_stored_folder
+
+    return open_stored_folder(place, on_progress)
+
+
+def _name_of(path: AnyPlace) -> str:
+    """Return the name in a store that was given as a path."""
+    if isinstance(path, (Store, StorePath)):
+        raise ArgumentError("two stores were given", where="store", fix="give a name, or a StorePath alone", code=100)
+    name = PurePosixPath(path).as_posix()
+    return "" if name == "." else name
 
 
 def index_of(source: Source) -> ListedIndex:
@@ -60,7 +82,7 @@ def is_dataset(place: Path) -> bool:
     return place.suffix == ".pen" or is_file(place / FILE_NAME) or is_folder(place / UNFINISHED)
 
 
-def _open_other(place: Path) -> SampleIndex | None:
+def _open_other(place: Path | StorePath) -> SampleIndex | None:
     """Return the index of a source that is not a plain folder of images, or None."""
     from penstock.sources.kinds import recognise  # which a folder that was listed before does not need
 

@@ -36,7 +36,7 @@ from penstock.sources.parquet_schema import (
     without_unknown,
 )
 from penstock.sources.probe import Probe
-from penstock.storage import is_folder, list_tree
+from penstock.storage import StorePath, is_folder, list_tree
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -50,8 +50,8 @@ class ParquetImages:
 
     kind = "parquet"
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path | StorePath) -> None:
+        self.path = path if isinstance(path, Path) else path.local_path(self.kind)
         self._table: _Table | None = None
         self._readers: dict[str, _Reader] = {}
 

@@ -25,7 +25,7 @@ from penstock.index import ASK, ImageColumns, Listing, Role
 from penstock.sources.files import facts_of
 from penstock.sources.probe import Probe
 from penstock.sources.protobuf import integers, read_fields
-from penstock.storage import is_file, read_file
+from penstock.storage import StorePath, is_file, read_file
 
 INDEX_NAME = "PCR_index.pb"
 RECORD_ENDING = ".pcr"
@@ -55,8 +55,8 @@ class PcrRecords:
 
     kind = "pcr"
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path | StorePath) -> None:
+        self.path = path if isinstance(path, Path) else path.local_path(self.kind)
         self._entries: list[Entry] = []
         self._images: tuple[int, list[bytes]] = (-1, [])
         self._records: list[Record] = []

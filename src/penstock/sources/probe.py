@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from penstock.errors import StorageError
 from penstock.sources.names import image_endings
-from penstock.storage import check_exists, exists, first_names, is_folder
+from penstock.storage import StorePath
 from penstock.storage.refusal import refused
 
 MAX_ENTRIES = 1000  # a folder of a million images is not listed to find out that it holds images
@@ -20,7 +19,7 @@ MAX_LEVELS = 4  # ROOT/train/class/image.jpg
 class Probe:
     """Some names at a path: of the file itself, or of a folder's first entries and those of its first sub-folders."""
 
-    path: Path
+    path: StorePath
     is_folder: bool
     top: frozenset[str] = frozenset()
     """Names directly in the folder; all of them, unless there are many."""
@@ -34,11 +33,11 @@ class Probe:
     def named(self, *names: str) -> bool:
         """Return whether all of these are directly in the folder, even if it has many entries."""
         is_cut = len(self.top) >= MAX_ENTRIES
-        return all(name in self.top or (is_cut and exists(self.path / name)) for name in names)
+        return all(name in self.top or (is_cut and (self.path / name).is_there()) for name in names)
 
     def holds(self, *names: str) -> bool:
         """Return whether all of these are folders directly in the folder."""
-        return self.is_folder and all(is_folder(self.path / name) for name in names)
+        return self.is_folder and all((self.path / name).is_folder() for name in names)
 
     def is_made_of(self, *endings: str) -> bool:
         """Return whether the path mainly has files of these endings; a few next to a tree of images do not count."""
@@ -51,39 +50,39 @@ class Probe:
 
     def files_in(self, folder: str = "") -> tuple[str, ...]:
         """Return names of files in a sub-folder and the folders below it; only the first ones if there are many."""
-        place = self.path / folder
-        return tuple(_names_below(place)) if self.is_folder and is_folder(place) else ()
+        place = self.path / folder if folder else self.path
+        return tuple(_names_below(place)) if self.is_folder and place.is_folder() else ()
 
 
-def probe(path: Path) -> Probe:
-    """Look at a path; raise an error if it does not exist or cannot be listed."""
+def probe(path: StorePath) -> Probe:
+    """Look at a place; raise an error if it does not exist or cannot be listed."""
     try:
-        if not is_folder(path):
-            check_exists(path, "look at the source")
-            return Probe(path, False, frozenset({path.name}))
-        top = first_names(path, MAX_ENTRIES)
+        if not path.is_folder():
+            path.check_there("look at the source")
+            return Probe(path, False, frozenset({path.name.rpartition("/")[2]}))
+        top = path.names(MAX_ENTRIES)
         folders = sorted(name for name, is_folder in top.items() if is_folder)[:MAX_FOLDERS]
         below = {
             name
             for folder in folders
-            for name, is_folder in first_names(path / folder, MAX_ENTRIES).items()
+            for name, is_folder in (path / folder).names(MAX_ENTRIES).items()
             if not is_folder
         }
     except StorageError:
         raise
     except OSError as error:
-        raise refused(error, "look at the source", path=path) from error
+        raise refused(error, "look at the source", path=str(path)) from error
     return Probe(path, True, frozenset(top), frozenset(below))
 
 
-def _names_below(root: Path) -> Iterator[str]:
+def _names_below(root: StorePath) -> Iterator[str]:
     """Yield names of files, level by level, in the first folders of each level; skip unreadable folders."""
     level = [root]
     for _ in range(MAX_LEVELS):
-        deeper: list[Path] = []
+        deeper: list[StorePath] = []
         for folder in level[:MAX_FOLDERS]:
             try:
-                entries = first_names(folder, MAX_ENTRIES)
+                entries = folder.names(MAX_ENTRIES)
             except OSError:
                 continue
             yield from (name for name, is_folder in entries.items() if not is_folder)

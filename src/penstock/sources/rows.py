@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from penstock.errors import SourceError
 from penstock.sources.column_builder import ColumnBuilder
-from penstock.storage import read_file
+from penstock.storage import StorePath
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,7 +27,7 @@ DECIMAL = r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$"
 class Rows:
     """Columns of a file, and the line on which each row begins."""
 
-    path: Path
+    path: StorePath
     columns: Mapping[str, pa.Array]
     lines: array[int]
     images: Mapping[str, str]
@@ -42,10 +42,11 @@ class Rows:
         return f"line {self.lines[row]}" if row < len(self.lines) else "its first line"
 
 
-def read_rows(path: Path) -> Rows:
+def read_rows(file: Path | StorePath) -> Rows:
     """Read a file by its ending: .csv, .tsv, else JSON lines. Skips empty lines."""
+    path = StorePath.of(file)
     try:
-        text = read_file(path).decode("utf-8-sig")
+        text = path.read().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise SourceError(
             f"the file is not UTF-8: byte {error.start}", where=str(path), fix="save it as UTF-8", code=620
@@ -70,7 +71,7 @@ def read_rows(path: Path) -> Rows:
     return Rows(path, columns, lines, images)
 
 
-def _read_csv(path: Path, text: str) -> Iterator[tuple[int, dict[str, object]]]:
+def _read_csv(path: StorePath, text: str) -> Iterator[tuple[int, dict[str, object]]]:
     reader = csv.reader(
         io.StringIO(text, newline=""), strict=True, delimiter="\t" if path.suffix.lower() == ".tsv" else ","
     )
@@ -88,14 +89,14 @@ def _read_csv(path: Path, text: str) -> Iterator[tuple[int, dict[str, object]]]:
         _refuse(path, reader.line_num, f"the row cannot be read: {error}")
 
 
-def _check_header(path: Path, header: list[str]) -> None:
+def _check_header(path: StorePath, header: list[str]) -> None:
     twice = [name for name in header if header.count(name) > 1]
     if not header or "" in header or twice:
         what = f"the header names '{twice[0]}' twice" if twice else "the header has a column without a name"
         _refuse(path, 1, what)
 
 
-def _read_json(path: Path, text: str) -> Iterator[tuple[int, dict[str, object]]]:
+def _read_json(path: StorePath, text: str) -> Iterator[tuple[int, dict[str, object]]]:
     for number, line in enumerate(io.StringIO(text), 1):
         if not line.strip():
             continue
@@ -133,5 +134,5 @@ def _refuse_constant(text: str) -> NoReturn:
     raise ValueError(f"{text} is not a JSON value")
 
 
-def _refuse(path: Path, line: int, what: str) -> NoReturn:
+def _refuse(path: StorePath, line: int, what: str) -> NoReturn:
     raise SourceError(what, where=f"{path}: line {line}", fix="correct the line", code=620)

@@ -14,14 +14,18 @@ import numpy as np
 import numpy.typing as npt
 
 from penstock.index import Listing
+from penstock.storage import StorePath
 
 
 class Source(Protocol):
-    """Place that samples come from. It is constructed with a path, and lists nothing before `listing` is called."""
+    """Place that samples come from. It is constructed with a place, and lists nothing before `listing` is called."""
 
     kind: str
     """Kind as a word in lower case, for messages and the manifest: "folder", "webdataset"…."""
-    path: Path
+
+    @property
+    def path(self) -> Path | StorePath:
+        """Where it is: a path of a local disk, or a place in another store."""
 
     def listing(self) -> Listing:
         """List all samples. Called once; the same source gives the same answer. May raise `PenstockError`."""

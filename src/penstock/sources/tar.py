@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from penstock.errors import SourceError
-from penstock.storage import InputFile
+from penstock.storage import ObjectReader
 
 BLOCK = 512
 MAX_NAME_BYTES = 1 << 20  # a long name or a PAX header; Linux stops at 4 KiB
@@ -38,7 +38,7 @@ class Member:
     length: int
 
 
-def read_members(file: InputFile) -> Iterator[Member]:
+def read_members(file: ObjectReader) -> Iterator[Member]:
     """Yield the regular files of a tar, in their order; folders are skipped."""
     return _Reader(file).members()
 
@@ -46,7 +46,7 @@ def read_members(file: InputFile) -> Iterator[Member]:
 class _Reader:
     """Pass over the headers of a tar: reads 512 bytes per member and skips the data."""
 
-    def __init__(self, file: InputFile) -> None:
+    def __init__(self, file: ObjectReader) -> None:
         self._file = file
         self._offset = 0  # of the header that is read next
         self._global: dict[str, bytes] = {}

@@ -8,12 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 from penstock.errors import SourceError
 from penstock.sources.names import ending_of, image_endings
 from penstock.sources.probe import Probe
-from penstock.storage import entries_of, is_folder
+from penstock.storage import StorePath
 
 COCO_FILE = re.compile(
     r"(instances|person_keypoints|captions|panoptic|stuff|image_info)_.*\.json|_annotations\.coco\.json"
@@ -64,8 +63,8 @@ def _is_voc(probe: Probe) -> bool:
     if probe.named("JPEGImages") and any(probe.named(name) for name in VOC_BESIDE):
         return True
     places = [probe.path / name for name in probe.top if VOC_FOLDER.fullmatch(name)]
-    places += [inner for place in places for inner in _folders(place) if VOC_FOLDER.fullmatch(inner.name)]
-    return any(is_folder(place / "JPEGImages") for place in places)
+    places += [place / inner for place in places for inner in _folders(place) if VOC_FOLDER.fullmatch(inner)]
+    return any((place / "JPEGImages").is_folder() for place in places)
 
 
 def _is_yolo(probe: Probe) -> bool:
@@ -79,8 +78,8 @@ def _is_yolo(probe: Probe) -> bool:
     return bool(label_folders) and any(name.lower().endswith(YAML) for name in probe.top)
 
 
-def _folders(place: Path) -> list[Path]:
-    return [inner for inner in entries_of(place) if is_folder(inner)] if is_folder(place) else []
+def _folders(place: StorePath) -> list[str]:
+    return [name for name, is_folder in place.names().items() if is_folder] if place.is_folder() else []
 
 
 UNSUPPORTED = (

@@ -16,7 +16,6 @@ a .json has `split`.
 from __future__ import annotations
 
 import json
-import os
 from array import array
 from collections import Counter
 from dataclasses import dataclass, field
@@ -29,12 +28,12 @@ from penstock.errors import SourceError
 from penstock.index import ABSENT, ImageColumns, Listing
 from penstock.sources.assemble import CLASSES, assemble, read_classes
 from penstock.sources.column_builder import ColumnBuilder
-from penstock.sources.files import FileFacts, by_ending, facts_of
+from penstock.sources.files import FileFacts, by_ending, facts_in
 from penstock.sources.names import field_name, image_endings, role_of, split_of
 from penstock.sources.probe import Probe
 from penstock.sources.source import FilesOnly
 from penstock.sources.tar import Member, read_members
-from penstock.storage import InputFile, is_folder, list_tree
+from penstock.storage import ObjectReader, StorePath
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -53,8 +52,9 @@ class WebDataset(FilesOnly):
 
     kind = "webdataset"
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path | StorePath) -> None:
         self.path = path
+        self._place = StorePath.of(path)
         self._facts: FileFacts | None = None
 
     @classmethod
@@ -64,50 +64,47 @@ class WebDataset(FilesOnly):
 
     def listing(self) -> Listing:
         """Read the headers of all shards, and the small members."""
-        shards = _find_shards(self.path)
-        files = [os.fsencode(shards.path(shard)) for shard in shards.names]
-        self._facts = facts_of(files)
+        shards = _find_shards(self._place)
+        self._facts = facts_in(shards.root, shards.names)
         scan = _Scan(shards)
-        for index in range(len(files)):
+        for index in range(len(shards.names)):
             scan.read_shard(index)
-        return scan.finish(files, str(self.path))
+        return scan.finish(str(self.path))
 
     def state(self) -> bytes:
         """Return sizes and times of the shards."""
         if self._facts is None:
-            shards = _find_shards(self.path)
-            self._facts = facts_of(map(shards.path, shards.names))
+            shards = _find_shards(self._place)
+            self._facts = facts_in(shards.root, shards.names)
         return self._facts.state()
 
 
 @dataclass(frozen=True, slots=True)
 class _Shards:
-    root: str
+    root: StorePath
     names: list[str]
     left_out: Counter[str] = field(default_factory=Counter)
 
-    def path(self, name: str) -> str:
-        return os.path.join(self.root, name)  # noqa: PTH118
+    def place(self, name: str) -> StorePath:
+        return self.root / name
 
 
-def _find_shards(path: Path) -> _Shards:
-    if is_folder(path):
-        shards = _Shards(os.fspath(path), list_tree(path).files)
-    else:
-        shards = _Shards(os.fspath(path.parent), [path.name])
+def _find_shards(path: StorePath) -> _Shards:
+    is_folder = path.is_folder()
+    shards = _Shards(path, path.tree().files) if is_folder else _Shards(path.parent, [path.name.rpartition("/")[2]])
     for name in shards.names:
         if name.lower().endswith(COMPRESSED):
             raise SourceError(
                 "a compressed tar cannot be read by offset",
-                where=shards.path(name),
+                where=str(shards.place(name)),
                 fix="decompress it first: images do not shrink any further (`gunzip`, `zstd -d`…)",
                 code=611,
             )
-    tars = [name for name in shards.names if name.lower().endswith(".tar") or not is_folder(path)]
+    tars = [name for name in shards.names if name.lower().endswith(".tar") or not is_folder]
     if not tars:
         raise SourceError("there is no tar here", where=str(path), fix="name a .tar file or a folder of them", code=611)
     others = [name for name in shards.names if not name.lower().endswith(".tar") and name != CLASSES]
-    return _Shards(shards.root, tars, by_ending(others) if is_folder(path) else Counter())
+    return _Shards(shards.root, tars, by_ending(others) if is_folder else Counter())
 
 
 @dataclass(slots=True)
@@ -135,7 +132,7 @@ class _Scan:
 
     def read_shard(self, index: int) -> None:
         """Read one tar from its beginning to its end."""
-        with InputFile(self._shards.path(self._shards.names[index])) as file:
+        with self._shards.place(self._shards.names[index]).open_object() as file:
             base: str | None = None
             suffixes: set[str] = set()
             values: dict[str, object] = {}
@@ -157,7 +154,7 @@ class _Scan:
             if base is not None:
                 self._columns.add(values)
 
-    def _take(self, shard: int, file: InputFile, member: Member, suffix: str, values: dict[str, object]) -> None:
+    def _take(self, shard: int, file: ObjectReader, member: Member, suffix: str, values: dict[str, object]) -> None:
         ending = suffix.rpartition(".")[2]
         if ending in self._endings:
             places = self._images.setdefault(suffix, _ImageMembers())
@@ -170,7 +167,7 @@ class _Scan:
         else:
             self._left_out[f".{suffix}"] += 1
 
-    def _small_field(self, shard: int, file: InputFile, member: Member, suffix: str) -> dict[str, object]:
+    def _small_field(self, shard: int, file: ObjectReader, member: Member, suffix: str) -> dict[str, object]:
         """Return the columns of a text member."""
         if member.length > MAX_FIELD_BYTES:
             self._refuse(shard, member, f"member '{member.name}' is too long for a text: {member.length} bytes")
@@ -197,7 +194,7 @@ class _Scan:
             self._own_keys[len(self._bases) - 1] = own_key
         return {f"{prefix}{key}": item for key, item in value.items()}
 
-    def finish(self, files: list[bytes], where: str) -> Listing:
+    def finish(self, where: str) -> Listing:
         """Return all samples as columns."""
         import pyarrow as pa
         import pyarrow.compute as pc
@@ -214,13 +211,14 @@ class _Scan:
         columns = self._columns.finish()
         if split_column is not None and pa.types.is_string(columns.get("split", split_column).type):
             split_column = pc.coalesce(columns.pop("split", split_column), split_column)
-        classes = read_classes(Path(self._shards.root))
+        classes = read_classes(self._shards.root)
         done = assemble(columns, fields=list(places), splits=split_column, classes=classes, where=where)
         return Listing(
             keys=self._keys(),
             roles={name: role_of(name) for name in places},
             images=places,
-            files=files,
+            files=self._shards.root.references(self._shards.names),
+            store=self._shards.root.foreign_store,
             splits=done.splits,
             columns=done.columns,
             classes=done.classes,
@@ -274,10 +272,10 @@ class _Scan:
             )
 
     def _where(self, row: int) -> str:
-        return f"{self._shards.path(self._shards.names[self._shard_of[row]])}: sample '{self._bases[row]}'"
+        return f"{self._shards.place(self._shards.names[self._shard_of[row]])}: sample '{self._bases[row]}'"
 
     def _refuse(self, shard: int, member: Member, what: str) -> NoReturn:
-        place = f"{self._shards.path(self._shards.names[shard])}: byte {member.offset}"
+        place = f"{self._shards.place(self._shards.names[shard])}: byte {member.offset}"
         raise SourceError(what, where=place, fix="correct the member and write the tar again", code=611)
 
 

@@ -18,6 +18,7 @@ from penstock.storage.local import (
 from penstock.storage.local_store import LocalStore
 from penstock.storage.lock import locked
 from penstock.storage.memory import MemoryStore
+from penstock.storage.object_tree import Entry, ObjectFolder, Tree, status_in
 from penstock.storage.paths import (
     changed_at,
     check_exists,
@@ -34,22 +35,27 @@ from penstock.storage.paths import (
     mode_of,
     status_of,
 )
-from penstock.storage.ranges import InputFile
+from penstock.storage.ranges import InputFile, ObjectReader
 from penstock.storage.store import ByteRange, Store, StoredObject
+from penstock.storage.store_path import AnyPlace, StorePath
 from penstock.storage.throttled import ThrottledStore
-from penstock.storage.tree import Tree, TreeFolder, list_tree, status_in, walk_tree
+from penstock.storage.tree import list_tree, walk_tree
 
 __all__ = [
+    "AnyPlace",
     "AppendFile",
     "ByteRange",
+    "Entry",
     "InputFile",
     "LocalStore",
     "MemoryStore",
+    "ObjectFolder",
+    "ObjectReader",
     "Store",
+    "StorePath",
     "StoredObject",
     "ThrottledStore",
     "Tree",
-    "TreeFolder",
     "append_line",
     "changed_at",
     "check_exists",

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from penstock.storage.local import make_folders, read_file, read_range, write_file
+from penstock.storage.object_tree import Entry, ObjectFolder, Tree, no_check
+from penstock.storage.paths import first_names, is_folder
+from penstock.storage.ranges import InputFile, ObjectReader
 from penstock.storage.refusal import refused
 from penstock.storage.store import NO_LIMIT, ByteRange, Store, StoredObject, check_object_name
-from penstock.storage.tree import list_tree
+from penstock.storage.tree import list_tree, walk_tree
 from penstock.types import Buffer
 
 WORK_SUFFIX = ".penstock-part"
@@ -28,6 +31,8 @@ class LocalStore(Store):
     (['a/greeting'], b'hello')
     """
 
+    root: Path
+
     def __init__(self, root: str | os.PathLike[str]) -> None:
         self.root = Path(root)
 
@@ -42,7 +47,8 @@ class LocalStore(Store):
             tree = list_tree(self.root)
             for name in tree.files:
                 if name.startswith(prefix):
-                    yield StoredObject(name, os.stat(tree.path(name)).st_size)  # noqa: PTH116
+                    status = os.stat(tree.path(name))  # noqa: PTH116
+                    yield StoredObject(name, status.st_size, status.st_mtime_ns)
 
     def size(self, name: str) -> int | None:
         """Return the size of a file; None if there is no regular file of that name."""
@@ -88,6 +94,27 @@ class LocalStore(Store):
         finally:
             with suppress(OSError):
                 work.unlink()
+
+    def is_folder(self, name: str) -> bool:
+        """Tell whether a path is a folder, be it an empty one."""
+        return is_folder(self.root / name)
+
+    def names_in(self, folder: str, most: int | None = None) -> dict[str, bool]:
+        """Return visible names in a folder, in no special order. Raises plain `OSError`."""
+        return first_names(self.root / folder, most)
+
+    def tree(self, folder: str = "") -> Tree:
+        """Return the names of all files below a folder; links are followed."""
+        return list_tree(self.root / folder)
+
+    def folders(self, folder: str = "", check: Callable[[Entry], None] = no_check) -> Iterator[ObjectFolder]:
+        """Yield a folder and those below it; no file is looked at before its entry is asked."""
+        return walk_tree(self.root / folder, check=check)
+
+    def open_object(self, name: str) -> ObjectReader:
+        """Open a file for positioned reads."""
+        check_object_name(name)
+        return InputFile(self.root / name)
 
     def where(self, name: str) -> str:
         """Return the path of a file."""

@@ -57,8 +57,8 @@ def entries_of(folder: str | os.PathLike[str]) -> list[Path]:
         raise refused(error, "list the folder", path=folder) from error
 
 
-def first_names(folder: str | os.PathLike[str], most: int) -> dict[str, bool]:
-    """Return visible names in a folder, at most so many, each with whether it is a folder. Raises plain `OSError`."""
+def first_names(folder: str | os.PathLike[str], most: int | None) -> dict[str, bool]:
+    """Return visible names in a folder, at most `most`, each with whether it is a folder. Raises plain `OSError`."""
     with os.scandir(folder) as entries:
         visible = (entry for entry in entries if not entry.name.startswith("."))
         return {entry.name: entry.is_dir() for entry in islice(visible, most)}

@@ -6,31 +6,13 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 from penstock.errors import StorageError
+from penstock.storage.object_tree import Entry, ObjectFolder, Tree
 from penstock.storage.refusal import refused
 
 MAX_VISITS = 64
 """Largest number of visits of one folder through links; real folders are linked into a few places, not hundreds."""
-
-
-@dataclass(frozen=True, slots=True)
-class Tree:
-    """Paths under a folder, relative to it, with `/` between names; sorted by Unicode code point."""
-
-    root: str
-    files: list[str]
-    folders: list[str]
-    """All folders, including empty ones, without the root."""
-
-    def path(self, file: str) -> str:
-        """Return the real path of a file of the tree."""
-        return os.path.join(self.root, file)  # noqa: PTH118 - called a million times
-
-    def paths(self) -> list[Path]:
-        """Return the real paths of all files of the tree."""
-        return [Path(self.root, file) for file in self.files]
 
 
 def list_tree(root: str | os.PathLike[str], *, hidden: bool = False) -> Tree:
@@ -49,8 +31,8 @@ def list_tree(root: str | os.PathLike[str], *, hidden: bool = False) -> Tree:
     >>> tree.files, tree.folders
     (['a/2', 'b/1'], ['a', 'b'])
     """
-    tree = Tree(os.fspath(root), [], [])
-    for folder in walk_tree(root, hidden=hidden, check=_check_name):
+    tree = Tree(os.path.join(os.fspath(root), ""), [], [])  # noqa: PTH118 - with its slash
+    for folder in _walk(root, hidden=hidden, check=_check_name):
         if folder.prefix:
             tree.folders.append(folder.prefix[:-1])
         for entry in folder.others:
@@ -63,26 +45,30 @@ def list_tree(root: str | os.PathLike[str], *, hidden: bool = False) -> Tree:
     return tree
 
 
-@dataclass(frozen=True, slots=True)
-class TreeFolder:
-    """A folder of a walk."""
-
-    prefix: str
-    """Path relative to the root, with a slash at its end; empty for the root itself."""
-    changed_at: int
-    """Time of the last change in nanoseconds, taken before the folder was listed."""
-    others: list[os.DirEntry[str]]
-    """Files, links and special files in the folder."""
-
-
 def walk_tree(
-    root: str | os.PathLike[str], *, hidden: bool = False, check: Callable[[os.DirEntry[str]], None]
-) -> Iterator[TreeFolder]:
+    root: str | os.PathLike[str], *, hidden: bool = False, check: Callable[[Entry], None]
+) -> Iterator[ObjectFolder]:
     """Yield every folder below a folder, and itself, with the files in it, in no special order.
 
     Links are followed as `FolderVisits` allows; names that begin with a dot are left out unless `hidden`. `check` is
     called for every entry, and may refuse its name.
     """
+    for folder in _walk(root, hidden=hidden, check=check):
+        yield ObjectFolder(folder.prefix, folder.changed_at, folder.others)
+
+
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    """A folder of a walk, with its time from before it was listed."""
+
+    prefix: str
+    changed_at: int
+    others: list[os.DirEntry[str]]
+
+
+def _walk(
+    root: str | os.PathLike[str], *, hidden: bool, check: Callable[[os.DirEntry[str]], None]
+) -> Iterator[_Listed]:
     top = os.fspath(root)
     visits = FolderVisits(top)
     waiting = [(top, "", visits.root)]
@@ -99,15 +85,7 @@ def walk_tree(
             inner = visits.enter(entry, visit)
             if inner is not None:
                 waiting.append((entry.path, f"{prefix}{entry.name}/", inner))
-        yield TreeFolder(prefix, changed_at, others)
-
-
-def status_in(entry: os.DirEntry[str]) -> os.stat_result:
-    """Return size, times and kind of an entry of a walk."""
-    try:
-        return entry.stat()
-    except OSError as error:
-        raise refused(error, "look at the file", path=entry.path) from error
+        yield _Listed(prefix, changed_at, others)
 
 
 @dataclass(frozen=True, slots=True)

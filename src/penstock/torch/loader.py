@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from inspect import Parameter
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ from penstock.index import SampleIndex
 from penstock.load import Loader as ArrayLoader
 from penstock.load import LoaderPlan
 from penstock.load.loader_keywords import signature_with_keywords
+from penstock.storage import AnyPlace
 from penstock.torch.tensor_sink import TensorSink
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Loader(ArrayLoader):
 
     def __init__(
         self,
-        path: str | os.PathLike[str] | SampleIndex | LoaderPlan,
+        path: AnyPlace | SampleIndex | LoaderPlan,
         *,
         device: torch.device | str | None = None,
         decode_on: str = "host",

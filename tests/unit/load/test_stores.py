@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import penstock
-from penstock import DatasetError, Loader, PenstockError, StorageError
+from penstock import Loader, PenstockError, StorageError
 from penstock.build import BuildOptions, build
 from penstock.storage import ByteRange, LocalStore, MemoryStore, Store, ThrottledStore
 from penstock.synth import Scenes, write
@@ -153,11 +153,14 @@ def test_what_is_wrong_with_a_store_is_told_and_nothing_hangs(folder: Path, kind
         _ = [list(loader) for _ in range(20)]
 
 
-def test_a_store_without_a_dataset_is_named() -> None:
-    with pytest.raises(DatasetError, match="there is no dataset here") as caught:
-        penstock.open("sets/one", store=MemoryStore({"sets/two/manifest.json": b""}))
+@pytest.mark.parametrize(
+    ("name", "told"), [("one", "there is no such object"), ("one.pen", "there is no dataset here")]
+)
+def test_a_place_with_nothing_in_it_is_named(name: str, told: str) -> None:
+    with pytest.raises(PenstockError, match=told) as caught:
+        penstock.open(f"sets/{name}", store=MemoryStore({"sets/two/manifest.json": b""}))
 
-    assert caught.value.where == "memory/sets/one"
+    assert caught.value.where == f"memory/sets/{name}"
 
 
 def test_closing_a_loader_ends_reads_of_its_store(folder: Path) -> None:

@@ -28,7 +28,7 @@ def listings(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     list_folder = ImageFolder.listing
 
     def listing(self: ImageFolder) -> object:
-        found.append(self.path)
+        found.append(Path(str(self.path)))
         return list_folder(self)
 
     monkeypatch.setattr(ImageFolder, "listing", listing)
