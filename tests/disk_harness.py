@@ -146,23 +146,25 @@ JOBS: Mapping[str, Callable[..., Any]] = {"build": build_job, "rebuild": rebuild
 
 def plant_in_place() -> None:
     """A defect: index and manifest are written where they belong, byte by byte, instead of being renamed there."""
-    from penstock.build.work import WorkFolder
+    from penstock.storage import LockedStore
+    from penstock.types import Buffer
 
-    def publish(self: WorkFolder, name: str, data: bytes, *, durable: bool) -> None:
+    def publish(self: LockedStore, name: str, data: Buffer) -> None:
         (self.root / name).write_bytes(data)
 
-    WorkFolder.publish = publish  # type: ignore[method-assign]
+    LockedStore.publish = publish  # type: ignore[method-assign]
 
 
 def plant_beside() -> None:
     """A defect: index and manifest are made beside their places, where the next run does not expect them."""
-    from penstock.build.work import WorkFolder
+    from penstock.storage import LockedStore
+    from penstock.types import Buffer
 
-    def publish(self: WorkFolder, name: str, data: bytes, *, durable: bool) -> None:
+    def publish(self: LockedStore, name: str, data: Buffer) -> None:
         (self.root / f".{name}.new").write_bytes(data)
         (self.root / f".{name}.new").rename(self.root / name)
 
-    WorkFolder.publish = publish  # type: ignore[method-assign]
+    LockedStore.publish = publish  # type: ignore[method-assign]
 
 
 PLANTS: Mapping[str, Callable[[], None]] = {"in place": plant_in_place, "beside": plant_beside}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +18,7 @@ from penstock.build.work import WorkFolder
 from penstock.errors import DatasetError
 from penstock.index import Field, ListedIndex
 from penstock.lane_counts import choose_lanes
+from penstock.records.dataset import open_dataset
 from penstock.records.index import Index, one_chunk
 from penstock.records.manifest import (
     FILE_NAME,
@@ -29,6 +32,7 @@ from penstock.records.manifest import (
     read_manifest,
     write_manifest,
 )
+from penstock.storage import StorePath
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -64,9 +68,34 @@ def publish(recipe: Recipe, shards: Sequence[WrittenShard], work: WorkFolder, *,
     )
     members = write_manifest(manifest)
     check_opens(members, index, str(work.root))
-    work.publish(INDEX_NAME, index, durable=durable)
-    work.publish(FILE_NAME, members, durable=durable)
+    store = work.store(durable=durable)
+    store.publish(INDEX_NAME, index)
+    store.publish(FILE_NAME, members)
     return manifest
+
+
+def publish_dataset(folder: str | os.PathLike[str], place: StorePath) -> None:
+    """Publish the files of a finished dataset below a place of a store, and its manifest last.
+
+    Readers see no dataset before everything is there. Nothing is replaced: a place that has a dataset is refused.
+
+    >>> import tempfile, penstock
+    >>> from penstock.build import build
+    >>> from penstock.storage import MemoryStore
+    >>> from penstock.synth import Scenes, write
+    >>> place = StorePath(MemoryStore(), "sets/photos.pen")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     done = write(f"{folder}/images", images=4, scenes=Scenes(width=32, height=32))
+    ...     built = build(f"{folder}/images", f"{folder}/data.pen", mix="png=1")
+    ...     publish_dataset(f"{folder}/data.pen", place)
+    >>> len(penstock.open(place))
+    4
+    """
+    manifest = open_dataset(folder).manifest
+    if (place / FILE_NAME).is_object():
+        raise place.store.exists_already((place / FILE_NAME).name)
+    for name in (*(shard.file for shard in manifest.shards), manifest.index.file, FILE_NAME):
+        place.store.publish_file((place / name).name, Path(folder, name))
 
 
 def check_opens(manifest: bytes, index: bytes, where: str) -> None:

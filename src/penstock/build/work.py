@@ -15,6 +15,8 @@ from penstock.codecs import Format
 from penstock.errors import DatasetError, StorageError
 from penstock.records.manifest import FILE_NAME, INDEX_NAME
 from penstock.storage import (
+    LockedStore,
+    Store,
     entries_of,
     file_checksum,
     file_size,
@@ -109,6 +111,7 @@ class WorkFolder:
             for entry in entries_of(folder):
                 if entry.name.endswith(".part"):
                     remove_file(entry)
+        remove_file(self.root / INDEX_NAME)  # of a build that was killed before it published the manifest
         if not is_file(self.work / RECIPE_NAME):
             write_file(self.work / RECIPE_NAME, _note(recipe, state), durable=True)
         if not durable:
@@ -199,9 +202,9 @@ class WorkFolder:
             if error.errno != errno.ENOTEMPTY:  # else another build has just come, sees the dataset and cleans up
                 raise refused(error, "remove the folder", path=self.work, fix=WRITE_FIX, code=420) from error
 
-    def publish(self, name: str, data: bytes, *, durable: bool) -> None:
-        """Publish a file of the dataset; a kill leaves only a work file."""
-        write_file(self.root / name, data, durable=durable, work_folder=self.work)
+    def store(self, *, durable: bool) -> Store:
+        """Return the store that index and manifest are published in. The folder must be held."""
+        return LockedStore(self.root, self.work, durable=durable)
 
 
 def stem_of(format: Format) -> str:

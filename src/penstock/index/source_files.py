@@ -34,7 +34,7 @@ def sizes_of_files(index: SampleIndex, numbers: npt.NDArray[np.integer]) -> npt.
 def file_sizes(index: SampleIndex) -> npt.NDArray[np.int64]:
     """Return the size of each file of an index in a store, as far as its images need it.
 
-    A name with a slash in front is no object, but a work file on a local disk; its size is -1.
+    A name with a slash in front is not an object, but a work file on a local disk; its size is -1.
     """
     first = index.locations()
     if isinstance(first, StoredColumns):

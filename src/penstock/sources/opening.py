@@ -53,7 +53,7 @@ def open_index(
 
 
 def _open_stored(place: StorePath, on_progress: OnProgress) -> SampleIndex:
-    """Open the samples at a place of a store that is no local disk."""
+    """Open the samples at a place of a store that is not a local disk."""
     if place.suffix == ".pen" or (place / FILE_NAME).is_object():
         return Dataset(place.name, store=place.store)
     other = _open_other(place)

@@ -25,7 +25,7 @@ class Source(Protocol):
 
     @property
     def path(self) -> Path | StorePath:
-        """Where it is: a path of a local disk, or a place in another store."""
+        """Path on a local disk, or place in another store."""
 
     def listing(self) -> Listing:
         """List all samples. Called once; the same source gives the same answer. May raise `PenstockError`."""

@@ -15,7 +15,7 @@ from penstock.storage.local import (
     time_opens,
     write_file,
 )
-from penstock.storage.local_store import LocalStore
+from penstock.storage.local_store import LocalStore, LockedStore
 from penstock.storage.lock import locked
 from penstock.storage.memory import MemoryStore
 from penstock.storage.object_tree import Entry, ObjectFolder, Tree, status_in
@@ -48,6 +48,7 @@ __all__ = [
     "Entry",
     "InputFile",
     "LocalStore",
+    "LockedStore",
     "MemoryStore",
     "ObjectFolder",
     "ObjectReader",

@@ -119,3 +119,22 @@ class LocalStore(Store):
     def where(self, name: str) -> str:
         """Return the path of a file."""
         return str(self.root / name)
+
+
+class LockedStore(LocalStore):
+    """Store of a folder that this process has locked, so that nobody else publishes in it.
+
+    An object is published by one rename, after the disk holds its bytes if `durable`. What a killed process had
+    written of it stays in `work_folder`, which is on the same disk.
+    """
+
+    def __init__(self, root: str | os.PathLike[str], work_folder: str | os.PathLike[str], *, durable: bool) -> None:
+        super().__init__(root)
+        self._work_folder = work_folder
+        self._durable = durable
+
+    def publish(self, name: str, data: Buffer) -> None:
+        """Write a file once. The folder of the file must exist."""
+        if self.size(name) is not None:
+            raise self.exists_already(name)
+        write_file(self.root / name, data, durable=self._durable, work_folder=self._work_folder)

@@ -85,6 +85,46 @@ def check_a_listing_is_sorted_and_takes_a_prefix(make: MakeStore) -> None:
         assert list(store.list(prefix)) == sorted(found for found in every if found.name.startswith(prefix)), prefix
 
 
+def check_folders_are_parts_of_names(make: MakeStore) -> None:
+    """Check that folders, the names in them and whole trees follow from the names, without hidden ones."""
+    store = make()
+    for name in ("top.txt", "a/b/1", "a/b.c", "a/b/2", "z/1"):
+        store.publish(name, name.encode())
+    assert store.is_folder("") and store.is_folder("a") and store.is_folder("a/b")
+    assert not store.is_folder("top.txt") and not store.is_folder("nothing")
+    assert store.names_in("a") == {"b": True, "b.c": False}
+    assert set(store.names_in("")) == {"a", "top.txt", "z"}
+    assert len(store.names_in("", 2)) == 2
+    assert (store.tree("a").files, store.tree("a").folders) == (["b.c", "b/1", "b/2"], ["b"])
+    assert store.tree().files == ["a/b.c", "a/b/1", "a/b/2", "top.txt", "z/1"]
+    found = {folder.prefix: sorted((entry.name, entry.stat().st_size) for entry in folder.others)
+             for folder in store.folders("a")}  # fmt: skip
+    assert found == {"": [("b.c", 5)], "b/": [("1", 5), ("2", 5)]}
+
+
+def check_many_objects_are_asked_for_at_once(make: MakeStore) -> None:
+    """Check that `objects` gives every size, and None for names that do not exist, for few names and for many."""
+    store = make()
+    for number in range(40):
+        store.publish(f"a/{number}", b"x" * number)
+    for count in (3, 40):
+        names = [f"a/{number}" for number in range(count)]
+        sizes = [None if item is None else item.size for item in store.objects([*names, "a/nothing"])]
+        assert sizes == [*range(count), None]
+
+
+def check_an_object_is_read_by_position(make: MakeStore) -> None:
+    """Check that an open object gives any range, and fewer bytes at its end."""
+    store = make()
+    data = random.Random(0).randbytes(600_000)
+    store.publish("a/object", data)
+    with store.open_object("a/object") as file:
+        assert file.size == len(data)
+        for offset, length in ((0, 10), (5, 3), (300_000, 299_999), (100, 400_000), (599_990, 100), (700_000, 5)):
+            assert file.read_at(offset, length) == data[offset : offset + length]
+    _raises(StorageError, lambda: store.open_object("nothing"))
+
+
 def check_names_that_are_no_relative_paths_are_refused(make: MakeStore) -> None:
     """Check that no name leads out of the store."""
     store = make()
@@ -149,6 +189,9 @@ CHECKS: tuple[Callable[[MakeStore], None], ...] = (
     check_a_missing_object_has_no_size_and_is_not_read,
     check_a_name_is_published_once,
     check_a_listing_is_sorted_and_takes_a_prefix,
+    check_folders_are_parts_of_names,
+    check_many_objects_are_asked_for_at_once,
+    check_an_object_is_read_by_position,
     check_names_that_are_no_relative_paths_are_refused,
     check_a_large_object_is_refused_where_a_limit_is_given,
     check_any_sequence_of_calls_matches_a_dict,

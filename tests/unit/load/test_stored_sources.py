@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tifffile
 
 import penstock
 from penstock import Loader, SourceError
@@ -123,8 +124,8 @@ def files_of(folder: Path) -> list[Path]:
 
 def test_files_that_only_python_decodes_are_built_from_a_store(tmp_path: Path) -> None:
     pixels = np.arange(16 * 16 * 3, dtype=np.uint8).reshape(16, 16, 3)
-    put(tmp_path / "source/a.tif", penstock.encode(pixels, "tiff"))
     put(tmp_path / "source/b.png", FILES[0])
+    tifffile.imwrite(tmp_path / "source/a.tif", pixels, photometric="rgb")
 
     build(copied(tmp_path / "source", tmp_path / "source"), tmp_path / "data.pen", mix="weir:fast=1", durable=False)
 
