@@ -122,7 +122,7 @@ class LocalStore(Store):
 
 
 class LockedStore(LocalStore):
-    """Store of a folder that this process has locked, so that nobody else publishes in it.
+    """Store of a folder that this process has locked, so that no other process publishes in it.
 
     An object is published by one rename, after the disk holds its bytes if `durable`. What a killed process had
     written of it stays in `work_folder`, which is on the same disk.

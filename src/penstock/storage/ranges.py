@@ -105,7 +105,11 @@ def mapped(path: str | os.PathLike[str]) -> Iterator[Buffer]:
             yield b""
             return
         with mmap.mmap(file.descriptor, file.size, prot=mmap.PROT_READ) as content:
-            yield memoryview(content)
+            view = memoryview(content)
+            try:
+                yield view
+            finally:
+                view.release()  # otherwise the file could not be unmapped
 
 
 class InputFile(ObjectReader):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 import tarfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +46,7 @@ def one_tar(root: Path) -> Path:
     return LAYOUTS["webdataset"](root) / "train-000000.tar"
 
 
-SOURCES = {
+SOURCES: dict[str, Callable[[Path], Path]] = {
     **{name: LAYOUTS[name] for name in ("folder", "flat", "cityscapes", "masks", "webdataset", "manifest")},
     "csv": csv_manifest,
     "unpacked": unpacked,
