@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from penstock.counter_rng import Purpose
 from penstock.order import Order, RankSchedule, Window
 from penstock.order.caches import open_cache
 from penstock.order.permutation import Indices, permutation
-from penstock.order.random import Purpose
 from penstock.order.shuffle_quality import measure
 
 NUM_SAMPLES = 20_000

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from penstock.counter_rng import Purpose, words
 from penstock.order.lanes import ANY_TURN, GOLDEN, WHOLE_TURNS
-from penstock.order.random import Purpose, words
 from tests.unit.order.cases import Case, cases, property_of_order
 
 WORD = 2**64

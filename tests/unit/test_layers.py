@@ -13,7 +13,7 @@ from tests.import_graph import PACKAGE, ROOT, calls_in, find_circle, imports_of,
 # A folder (or module at the top) may use what stands in the rows above its own, and nothing beside it in its row.
 LAYERS = (
     ("errors", "types", "version", "_native"),
-    ("chance", "documents", "lane_counts", "rates", "tools", "units"),
+    ("counter_rng", "documents", "lane_counts", "rates", "tools", "units"),
     ("machine",),
     ("codecs", "limits", "pixels", "storage", "transforms"),
     ("functions",),

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from penstock.chance import draw
+from penstock.counter_rng import draw
 
 Ranks = npt.NDArray[np.int64]
 

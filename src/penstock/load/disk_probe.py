@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from penstock.chance import draw
+from penstock.counter_rng import draw
 from penstock.errors import printable
 from penstock.load.samples import Samples
 from penstock.order import Window

@@ -14,8 +14,8 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from penstock.counter_rng import Purpose, words
 from penstock.order.permutation import Indices, Words, order_of, permutation
-from penstock.order.random import Purpose, words
 from penstock.order.window import Window, deal_runs, shuffle_in_windows
 
 # How far the pattern of formats turns from one position to the next: the ratio of a whole number and a golden part to

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from penstock.order.random import Purpose, words
+from penstock.counter_rng import Purpose, words
 
 Indices = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from penstock.counter_rng import Purpose
 from penstock.errors import ArgumentError
 from penstock.order.permutation import Indices, Words, order_of, permutation
-from penstock.order.random import Purpose
 
 WINDOW_LANES = 48
 """Largest number of lanes with a window, one of which is open per lane. Divisible by many numbers of ranks."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from penstock.chance import draw_uniform
+from penstock.counter_rng import draw_uniform
 from penstock.documents import Json
 from penstock.order import Order
 from penstock.order.caches import open_cache

@@ -13,14 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from penstock.chance import draw_uniform
+from penstock.counter_rng import draw_uniform
 from penstock.documents import MAX_UNSIGNED, Document, Json
 from penstock.plan.solve import CostWeights
 from penstock.profile.regression import Estimate
 from penstock.types import Floats, Integers
 
 FIRST_STREAM = 16
-"""First stream of `chance.draw`: format number f draws from stream 16 + f. Lower ones choose order and mixes."""
+"""First stream of `counter_rng.draw`: format number f draws from stream 16 + f. Lower ones choose order and mixes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from penstock.chance import draw
+from penstock.counter_rng import draw
 from penstock.documents import Json
 from penstock.errors import StorageError
 from penstock.order.disk_rates import seek_seconds

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from penstock.chance import draw_uniform
+from penstock.counter_rng import draw_uniform
 from penstock.types import Integers
 
 GOLDEN = (5**0.5 - 1) / 2

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from penstock.counter_rng import Purpose
 from penstock.order import Order, Window
 from penstock.order.permutation import permutation
-from penstock.order.random import Purpose
 from penstock.order.shuffle_quality import Quality, measure
 
 NUM_SAMPLES = 20_000

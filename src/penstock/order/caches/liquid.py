@@ -15,11 +15,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from penstock.counter_rng import Purpose, words
 from penstock.errors import ArgumentError
 from penstock.order.caches.contract import Cache, CacheOrder, EpochCachePlan, Flags, formats_by_id
 from penstock.order.epochs import Order
 from penstock.order.permutation import Indices, order_of
-from penstock.order.random import Purpose, words
 from penstock.order.rank_schedule import RankSchedule
 from penstock.order.ranks import Batches
 

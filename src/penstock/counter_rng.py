@@ -1,6 +1,13 @@
-"""Random choices as pure functions: (seed, stream, number) → 64 bits, the same on every machine (spec/plan.md)."""
+"""Random numbers as functions of a counter: the same on every machine, each without those before it. Not for secrets.
+
+`words` gives streams of the order: the raw words of NumPy's Philox 4x64 with ten rounds, which the algorithm fixes;
+the results of `numpy.random.Generator` may change between versions. `draw` gives one word per number, for choices
+among samples (SplitMix64, spec/plan.md).
+"""
 
 from __future__ import annotations
+
+from enum import IntEnum
 
 import numpy as np
 import numpy.typing as npt
@@ -8,6 +15,28 @@ import numpy.typing as npt
 from penstock.types import Floats
 
 Words = npt.NDArray[np.uint64]
+
+
+class Purpose(IntEnum):
+    """Purpose of random numbers. Purposes never share a number; the values are part of the order and never change."""
+
+    DEAL = 1
+    SHUFFLE = 2
+    TURN = 3
+    RUNS = 4
+    LIQUID = 5
+    PINNED = 6
+
+
+def words(num: int, seed: int, purpose: Purpose, epoch: int = 0, item: int = 0) -> Words:
+    """Return the first `num` 64-bit words of the stream of `item` (a lane, a format) in `epoch`.
+
+    >>> bool((words(3, 7, Purpose.DEAL) == words(5, 7, Purpose.DEAL)[:3]).all())
+    True
+    """
+    key = np.array([seed, int(purpose)], np.uint64)
+    counter = np.array([0, item, epoch, 0], np.uint64)
+    return np.random.Philox(key=key, counter=counter).random_raw(num)
 
 
 def draw(seed: int, stream: int, numbers: npt.ArrayLike) -> Words:
