@@ -22,7 +22,7 @@ from penstock.plan.mix_rates import rates_of, single_format, two_formats
 from penstock.plan.rule import CostRule, FormatEstimate, calibrate
 from penstock.plan.solve import CostWeights, solve
 from penstock.profile import Profile
-from penstock.rates import Rates, slowest_seconds
+from penstock.rates import Rates, share_in_memory, slowest_seconds
 from penstock.types import Floats
 
 WORTH_A_MIX = 0.01
@@ -214,7 +214,9 @@ def _what_if(profile: Profile, goals: Goals, problem: Problem, present: float) -
         rate = 1 / solution.seconds_per_image
         if changed.cores == problem.cores:
             rate = min(rate, most)  # whatever is added, reading cannot be faster than free
-        held = solution.cached_bytes_per_sample / float((solution.assignment * problem.bytes).sum(axis=1).mean())
+        # By all memory: the program caches no more than it needs, also where everything would fit.
+        size = float((solution.assignment * problem.bytes).sum(axis=1).mean())
+        held = share_in_memory(changed.memory_bytes_per_sample, size)
         fits = changed.memory_bytes > problem.memory_bytes and held > 1 - WORTH_A_MIX
         note = "the dataset would then fit in the cache" if fits else ""
         found.append(WhatIf(resource, rate, max(0.0, rate / present - 1), note))
