@@ -25,6 +25,14 @@ Unlocked::~Unlocked() noexcept(false) {
     }
 }
 
+PyObject* call_python(PyObject* function, PyObject* arguments) {
+    try {
+        return PyObject_Call(function, arguments, nullptr);
+    } catch (const abi::__forced_unwind&) {
+        sleep_for_ever();  // here: no frame of nanobind may be unwound, because its objects need the lock
+    }
+}
+
 void with_interpreter(const std::function<void()>& work) {
     try {
         const PyGILState_STATE state = PyGILState_Ensure();

@@ -27,6 +27,9 @@ class Unlocked {
 /// `nanobind::python_error`.
 void call_from_thread(PyObject* function, std::size_t index);
 
+/// Calls `function` with a tuple of arguments, with the lock held; the same holds for it. Null if it raised.
+[[nodiscard]] PyObject* call_python(PyObject* function, PyObject* arguments);
+
 /// Runs `work` with the lock on a thread that Python knows nothing of; the same holds for it. Throws what it throws.
 void with_interpreter(const std::function<void()>& work);
 

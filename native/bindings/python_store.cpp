@@ -50,7 +50,10 @@ class PythonFile final : public ByteFile {
         int passing_fault = 0;
         with_interpreter([&] {
             try {
-                const nb::object data = nb::borrow(read_)(nb::str(path_.data(), path_.size()), offset, length);
+                const nb::tuple arguments = nb::make_tuple(nb::str(path_.data(), path_.size()), offset, length);
+                PyObject* const answer = call_python(read_, arguments.ptr());
+                if (answer == nullptr) throw nb::python_error();
+                const nb::object data = nb::steal(answer);
                 const BorrowedBytes bytes(data);
                 if (bytes.view().size() != length) {
                     throw Error(ErrorCode::read_failed,

@@ -66,8 +66,7 @@ ByteBuffer SourceFiles::read(const Place& place) const {
     const std::size_t rest = size > offset ? size - offset : 0;
     const std::size_t wanted = place.length == Place::kWhole ? rest : static_cast<std::size_t>(place.length);
     if (wanted > rest) {
-        throw Error(ErrorCode::truncated,
-                    "the file ends at byte " + std::to_string(size) + ", before the image in it",
+        throw Error(ErrorCode::truncated, "the file ends at byte " + std::to_string(size) + ", before the image in it",
                     describe(place), "the source changed or is damaged: restore it, then build again");
     }
     ByteBuffer bytes(wanted);

@@ -170,11 +170,8 @@ class SampleIndex(ABC):
         """All columns of the selected samples as an Arrow table. For one column use `column`."""
         import pyarrow as pa
 
-        names = [
-            "key",
-            *(["split"] if self.splits else []),
-            *(field.name for field in self.fields if not field.is_image),
-        ]
+        columns = [field.name for field in self.fields if not field.is_image]
+        names = ["key", *(["split"] if self.splits else []), *columns]
         return pa.table({name: self.column(name) for name in names})
 
     def column(self, name: str) -> pa.Array:
