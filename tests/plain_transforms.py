@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from PIL import Image, ImageEnhance
+from PIL import Image, ImageEnhance, ImageFilter, ImageOps
 
 from penstock.transforms import (
     CenterCrop,
@@ -21,19 +21,31 @@ from penstock.transforms import (
     Letterbox,
     Pad,
     PadIfSmaller,
+    PillowGaussianBlur,
+    RandomAdjustSharpness,
     RandomAffine,
+    RandomApply,
+    RandomAutocontrast,
+    RandomChoice,
     RandomCrop,
+    RandomEqualize,
+    RandomGrayscale,
     RandomHorizontalFlip,
+    RandomInvert,
+    RandomOrder,
     RandomPerspective,
+    RandomPosterize,
     RandomResize,
     RandomResizedCrop,
     RandomRotation,
     RandomShortestSize,
+    RandomSolarize,
     RandomVerticalFlip,
     RandomZoomOut,
     Remap,
     Resize,
     ScaleJitter,
+    Sequential,
     Transform,
 )
 from penstock.types import Pixels
@@ -55,9 +67,43 @@ class Sample:
 
 
 def run(sample: Sample, transforms: Sequence[Transform], *, seed: int = 0, epoch: int = 0, index: int = 0) -> Sample:
-    for place, transform in enumerate(transforms):
-        sample = play(transform, sample, Random(seed, epoch, index, place))
-    return sample
+    return Player(seed, epoch, index).play_all(sample, transforms, 0)
+
+
+class Player:
+    """Plays transforms, and the members of groups, each with the random numbers of its place."""
+
+    def __init__(self, seed: int, epoch: int, index: int) -> None:
+        self._key = (seed, epoch, index)
+
+    def play_all(self, sample: Sample, transforms: Sequence[Transform], place: int) -> Sample:
+        for transform in transforms:
+            sample = self.play_one(sample, transform, place)
+            place += len(transform.operations())
+        return sample
+
+    def play_one(self, sample: Sample, transform: Transform, place: int) -> Sample:
+        random = Random(*self._key, place)
+        match transform:
+            case Sequential():
+                return self.play_all(sample, transform.transforms, place)
+            case RandomApply():
+                applied = random.uniform(0, 1) < transform.p
+                return self.play_all(sample, transform.transforms, place + 1) if applied else sample
+            case RandomChoice():
+                sums = np.cumsum(np.array(transform.p, float))[:-1]
+                chosen = [int(np.searchsorted(sums, random.uniform(0, 1), side="right"))]
+            case RandomOrder():
+                chosen = list(range(len(transform.transforms)))
+                for i in range(len(chosen) - 1, 0, -1):
+                    j = random.below(i + 1)
+                    chosen[i], chosen[j] = chosen[j], chosen[i]
+            case _:
+                return play(transform, sample, random)
+        for member in chosen:
+            before = sum(len(other.operations()) for other in transform.transforms[:member])
+            sample = self.play_one(sample, transform.transforms[member], place + 1 + before)
+        return sample
 
 
 def play(transform: Transform, sample: Sample, random: Random) -> Sample:
@@ -104,6 +150,17 @@ def play(transform: Transform, sample: Sample, random: Random) -> Sample:
             return sample if found is None else warped(sample, found, transform.interpolation.filter, transform.fill)
         case ColorJitter():
             return replace(sample, image=recolored(sample.image, transform, random))
+        case (
+            RandomGrayscale()
+            | RandomInvert()
+            | RandomPosterize()
+            | RandomSolarize()
+            | RandomAutocontrast()
+            | RandomEqualize()
+            | RandomAdjustSharpness()
+            | PillowGaussianBlur()
+        ):
+            return replace(sample, image=changed(sample.image, transform, random))
         case Remap():
             return replace(sample, mask=remapped(sample.mask, transform))
         case _:
@@ -304,6 +361,30 @@ def recolored(image: Pixels, transform: ColorJitter, random: Random) -> Pixels:
         if name in factors:
             result = change_color(result, name, factors[name])
     return pillow_resize.to_pixels(result, image)
+
+
+def changed(image: Pixels, transform: Transform, random: Random) -> Pixels:
+    if random.uniform(0, 1) >= getattr(transform, "p", 1):
+        return image
+    pillow = pillow_resize.to_image(image)
+    match transform:
+        case RandomGrayscale():
+            pillow = pillow.convert("L").convert(pillow.mode)
+        case RandomInvert():
+            pillow = ImageOps.invert(pillow)
+        case RandomPosterize():
+            pillow = ImageOps.posterize(pillow, transform.bits)
+        case RandomSolarize():
+            pillow = ImageOps.solarize(pillow, transform.threshold)  # type: ignore[arg-type]  # fractions work
+        case RandomAutocontrast():
+            pillow = ImageOps.autocontrast(pillow)
+        case RandomEqualize():
+            pillow = ImageOps.equalize(pillow)
+        case RandomAdjustSharpness():
+            pillow = ImageEnhance.Sharpness(pillow).enhance(transform.sharpness_factor)
+        case PillowGaussianBlur(sigma=(float(low), float(high))):
+            pillow = pillow.filter(ImageFilter.GaussianBlur(random.uniform(low, high)))
+    return pillow_resize.to_pixels(pillow, image)
 
 
 def change_color(image: Image.Image, name: str, factor: float) -> Image.Image:

@@ -35,7 +35,10 @@ constexpr std::array<const char*, 4> kPaddingModes{"constant", "edge", "reflect"
 constexpr std::array<const char*, 4> kTypes{"uint8", "uint16", "float32", "float16"};
 constexpr std::array<const char*, 3> kEraseModes{"constant", "color", "pixel"};
 constexpr std::array<const char*, 2> kLayouts{"NHWC", "NCHW"};
-constexpr std::array<const char*, 4> kColorChanges{"brightness", "contrast", "saturation", "hue"};
+constexpr std::array<const char*, 14> kChanges{"brightness", "contrast",  "saturation",  "hue",          "grey",
+                                               "invert",     "posterize", "solarize",    "solarize_add", "autocontrast",
+                                               "equalize",   "sharpness", "pillow_blur", "gaussian_blur"};
+constexpr std::array<const char*, 3> kGroups{"apply", "choice", "order"};
 
 /// Enumerations cross the boundary by name.
 template <typename Enum, std::size_t kCount>
@@ -129,12 +132,9 @@ nb::dict describe(const Step& step) {
         facts["interpolation"] = name_of(kFilters, step.warp.filter);
         return facts;
     }
-    if (step.kind == StepKind::color) {
-        nb::list changes;
-        for (std::size_t i = 0; i < step.color.count; ++i) {
-            changes.append(nb::make_tuple(name_of(kColorChanges, step.color.order[i]), step.color.factors[i]));
-        }
-        facts["colors"] = changes;
+    if (step.kind == StepKind::change) {
+        facts["change"] = name_of(kChanges, step.change.kind);
+        facts["value"] = step.change.value;
         return facts;
     }
     const Stage& stage = step.stage;
@@ -318,6 +318,28 @@ void register_values(nb::module_& module) {
             },
             nb::arg("brightness").none(), nb::arg("contrast").none(), nb::arg("saturation").none(),
             nb::arg("hue").none());
+    nb::class_<ChangeOperation>(module, "ChangeOperation")
+        .def(
+            "__init__",
+            [](ChangeOperation* self, const std::string& kind, double p, std::pair<double, double> values,
+               double threshold, Sides kernel) {
+                new (self) ChangeOperation{named<ChangeKind>(kChanges, kind, "change"),
+                                           p,
+                                           values.first,
+                                           values.second,
+                                           threshold,
+                                           {kernel.first, kernel.second}};
+            },
+            nb::arg("kind"), nb::arg("p"), nb::arg("values") = std::pair(0.0, 0.0), nb::arg("threshold") = 128.0,
+            nb::arg("kernel") = Sides(1, 1));
+    nb::class_<GroupOperation>(module, "GroupOperation")
+        .def(
+            "__init__",
+            [](GroupOperation* self, const std::string& kind, std::vector<double> p,
+               std::vector<std::uint32_t> lengths) {
+                new (self) GroupOperation{named<GroupKind>(kGroups, kind, "group"), std::move(p), std::move(lengths)};
+            },
+            nb::arg("kind"), nb::arg("p"), nb::arg("lengths"));
     nb::class_<ToDtypeOperation>(module, "ToDtypeOperation")
         .def(
             "__init__",

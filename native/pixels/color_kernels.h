@@ -8,8 +8,6 @@ namespace penstock {
 
 /// All work in place on `pixels` pixels of `channels` samples, of which the first three, or the only colour, change.
 struct ColorKernels {
-    /// Every colour goes from `from` to itself by `factor`: brightness from 0, contrast from the mean.
-    void (*blend)(std::uint8_t* row, std::size_t pixels, std::size_t channels, int from, float factor);
     /// Every colour goes from its grey to itself. Three channels or four.
     void (*saturate)(std::uint8_t* row, std::size_t pixels, std::size_t channels, float factor);
     /// Hues go round by `shift` of 256. Three channels or four.

@@ -3,6 +3,6 @@
 
 namespace penstock {
 
-const ColorKernels kColorPlain = kKernels;
+const ColorKernels kColorPlain = kKernels<PlainMover>;
 
 }  // namespace penstock

@@ -1,8 +1,7 @@
 // Changes of colour, written once for every instruction set: loops over a few pixels at a time, without branches, that
 // the compiler turns into vectors of the set at hand. Included by `color_<path>.cpp` and by nothing else.
 //
-// The steps of precision are Pillow's, so that its pixels come out: what it keeps in a float is rounded to one here,
-// what it computes in double is. Everything has internal linkage (see png_unfilter_kernels.h).
+// The pixels are Pillow's. Everything has internal linkage (see png_unfilter_kernels.h).
 #pragma once
 
 #include <cstddef>
@@ -16,29 +15,50 @@ namespace {
 
 constexpr std::size_t kChunk = 64;
 
-/// The colours of up to `kChunk` pixels, channel by channel.
+/// The colours of up to `kChunk` pixels, channel by channel. Those behind the last pixel are any.
+struct Planes {
+    alignas(64) std::uint8_t red[kChunk];
+    alignas(64) std::uint8_t green[kChunk];
+    alignas(64) std::uint8_t blue[kChunk];
+};
+
+/// Takes pixels apart and puts them together; alpha stays. Paths have faster ones for whole chunks of three channels.
+struct PlainMover {
+    template <std::size_t kChannels>
+    static inline void load(const std::uint8_t* pixels, std::size_t count, Planes& planes) {
+        for (std::size_t i = 0; i < count; ++i) {
+            planes.red[i] = pixels[i * kChannels];
+            planes.green[i] = pixels[i * kChannels + 1];
+            planes.blue[i] = pixels[i * kChannels + 2];
+        }
+    }
+    template <std::size_t kChannels>
+    static inline void store(const Planes& planes, std::size_t count, std::uint8_t* pixels) {
+        for (std::size_t i = 0; i < count; ++i) {
+            pixels[i * kChannels] = planes.red[i];
+            pixels[i * kChannels + 1] = planes.green[i];
+            pixels[i * kChannels + 2] = planes.blue[i];
+        }
+    }
+};
+
+/// The colours of a chunk as integers of 32 bits.
 struct Colors {
     std::int32_t red[kChunk];
     std::int32_t green[kChunk];
     std::int32_t blue[kChunk];
 };
 
-template <std::size_t kChannels>
-inline void load(const std::uint8_t* pixels, std::size_t count, Colors& colors) {
-    for (std::size_t i = 0; i < count; ++i) {
-        colors.red[i] = pixels[i * kChannels];
-        colors.green[i] = pixels[i * kChannels + 1];
-        colors.blue[i] = pixels[i * kChannels + 2];
-    }
+inline void widen(const Planes& planes, Colors& colors) {
+    for (std::size_t i = 0; i < kChunk; ++i) colors.red[i] = planes.red[i];
+    for (std::size_t i = 0; i < kChunk; ++i) colors.green[i] = planes.green[i];
+    for (std::size_t i = 0; i < kChunk; ++i) colors.blue[i] = planes.blue[i];
 }
 
-template <std::size_t kChannels>
-inline void store(const Colors& colors, std::size_t count, std::uint8_t* pixels) {
-    for (std::size_t i = 0; i < count; ++i) {
-        pixels[i * kChannels] = static_cast<std::uint8_t>(colors.red[i]);
-        pixels[i * kChannels + 1] = static_cast<std::uint8_t>(colors.green[i]);
-        pixels[i * kChannels + 2] = static_cast<std::uint8_t>(colors.blue[i]);
-    }
+inline void narrow(const Colors& colors, Planes& planes) {
+    for (std::size_t i = 0; i < kChunk; ++i) planes.red[i] = static_cast<std::uint8_t>(colors.red[i]);
+    for (std::size_t i = 0; i < kChunk; ++i) planes.green[i] = static_cast<std::uint8_t>(colors.green[i]);
+    for (std::size_t i = 0; i < kChunk; ++i) planes.blue[i] = static_cast<std::uint8_t>(colors.blue[i]);
 }
 
 inline std::int32_t grey_of(std::int32_t red, std::int32_t green, std::int32_t blue) {
@@ -61,6 +81,13 @@ inline void saturate_colors(Colors& colors, float factor) {
     }
 }
 
+inline void grey_colors(Colors& colors) {
+    for (std::size_t i = 0; i < kChunk; ++i) {
+        const std::int32_t grey = grey_of(colors.red[i], colors.green[i], colors.blue[i]);
+        colors.red[i] = colors.green[i] = colors.blue[i] = grey;
+    }
+}
+
 /// Hue and saturation as bytes; the value is the largest colour.
 struct Hsv {
     std::int32_t hue[kChunk];
@@ -68,6 +95,8 @@ struct Hsv {
     std::int32_t value[kChunk];
 };
 
+// Pillow computes in double what it keeps in floats and bytes. Floats alone give the same byte for every colour; other
+// orders of the same operations do not. `tests/parity/test_colors_pillow.py` compares all 2^24.
 inline void to_hsv(const Colors& colors, Hsv& hsv) {
     for (std::size_t i = 0; i < kChunk; ++i) {
         const std::int32_t red = colors.red[i];
@@ -78,43 +107,41 @@ inline void to_hsv(const Colors& colors, Hsv& hsv) {
         const std::int32_t high = upper > blue ? upper : blue;
         const std::int32_t low = lower < blue ? lower : blue;
         const std::int32_t range = high - low;
-        const float divisor = static_cast<float>(range == 0 ? 1 : range);
-        const float from_red = static_cast<float>(high - red) / divisor;
-        const float from_green = static_cast<float>(high - green) / divisor;
-        const float from_blue = static_cast<float>(high - blue) / divisor;
-        // One of the two distances is 1, so that the sum of three numbers needs no more than one rounding.
-        const float near_red = from_blue - from_green;
-        const float near_green = from_blue == 1.0f ? 1.0f + from_red : 3.0f - from_blue;
-        const float near_blue = from_red == 1.0f ? 3.0f + from_green : 5.0f - from_red;
-        const float sector = red == high ? near_red : green == high ? near_green : near_blue;
-        const double turned = static_cast<double>(sector) / 6.0 + 1.0;
-        const double whole = turned >= 1.0 ? 1.0 : 0.0;  // it is below 2
-        const auto turn = static_cast<float>(turned - whole);
-        const float saturation = static_cast<float>(range) / static_cast<float>(high == 0 ? 1 : high);
-        const auto hue_byte = static_cast<std::int32_t>(static_cast<double>(turn) * 255.0);
-        hsv.hue[i] = range == 0 ? 0 : hue_byte;
-        hsv.saturation[i] = static_cast<std::int32_t>(static_cast<double>(saturation) * 255.0);
+        // How far the middle colour is from the highest, of the whole range. The other two distances are 0 and 1.
+        const std::int32_t middle = red + green + blue - high - low;
+        const float part = static_cast<float>(high - middle) / static_cast<float>(range == 0 ? 1 : range);
+        // Sectors go round from red: the hue is left or right of the highest colour.
+        const bool first = red == high;
+        const bool second = green == high;
+        const bool onward = first ? green >= blue : second ? blue >= red : red >= green;
+        const float center = first ? 0.0f : second ? 2.0f : 4.0f;
+        const float near = onward ? center + 1.0f : center - 1.0f;
+        const float sector = onward ? near - part : near + part;
+        const float turned = sector / 6.0f;
+        const float turn = sector < 0.0f ? 1.0f + turned : turned;
+        const auto hue = static_cast<std::int32_t>(turn * 255.0f);
+        hsv.hue[i] = range == 0 ? 0 : hue;
+        hsv.saturation[i] =
+            static_cast<std::int32_t>(static_cast<float>(range * 255) / static_cast<float>(high == 0 ? 1 : high));
         hsv.value[i] = high;
     }
 }
 
-/// A share of `value`, rounded: to a float, then to the nearest integer.
-inline std::int32_t level(double value, double share) {
-    const auto exact = static_cast<float>(value * share);
-    return static_cast<std::int32_t>(static_cast<double>(exact) + 0.5);
-}
-
 inline void from_hsv(const Hsv& hsv, Colors& colors) {
+    // 6 / 255 in two parts, the product of the first with a byte being exact.
+    constexpr float upper_part = 0x1.8180000000000p-6f;
+    constexpr float lower_part = 0x1.8181820000000p-22f;
     for (std::size_t i = 0; i < kChunk; ++i) {
-        const auto turn = static_cast<float>(static_cast<double>(hsv.hue[i]) * 6.0 / 255.0);
-        const auto saturation = static_cast<double>(static_cast<float>(static_cast<double>(hsv.saturation[i]) / 255.0));
+        const auto hue = static_cast<float>(hsv.hue[i]);
+        const float turn = hue * upper_part + hue * lower_part;
         const auto sector = static_cast<std::int32_t>(turn);
-        const auto part = static_cast<double>(turn - static_cast<float>(sector));
+        const float part = turn - static_cast<float>(sector);
         const std::int32_t v = hsv.value[i];
-        const auto value = static_cast<double>(v);
-        const std::int32_t p = level(value, 1.0 - saturation);
-        const std::int32_t q = level(value, 1.0 - saturation * part);
-        const std::int32_t t = level(value, 1.0 - saturation * (1.0 - part));
+        const float above = static_cast<float>(v) + 0.5f;
+        const float depth = static_cast<float>(v * hsv.saturation[i]) * (1.0f / 255.0f);
+        const auto p = static_cast<std::int32_t>(above - depth);
+        const auto q = static_cast<std::int32_t>(above - depth * part);
+        const auto t = static_cast<std::int32_t>(above - depth * (1.0f - part));
         // Sector 6 is sector 0 again. Without saturation p, q and t are v.
         colors.red[i] = sector == 1 ? q : sector == 2 || sector == 3 ? p : sector == 4 ? t : v;
         colors.green[i] = sector == 1 || sector == 2 ? v : sector == 3 ? q : sector == 4 || sector == 5 ? p : t;
@@ -130,59 +157,62 @@ inline void turn_colors(Colors& colors, std::uint8_t shift) {
 }
 
 /// Changes the pixels of a row, `kChunk` at a time.
-template <std::size_t kChannels, typename Change>
+template <typename Mover, std::size_t kChannels, typename Change>
 inline void change_row(std::uint8_t* row, std::size_t pixels, Change change) {
-    Colors colors = {};
+    Planes planes = {};
+    Colors colors;
     for (std::size_t x = 0; x < pixels; x += kChunk) {
         const std::size_t count = pixels - x < kChunk ? pixels - x : kChunk;
-        load<kChannels>(row + x * kChannels, count, colors);
+        Mover::template load<kChannels>(row + x * kChannels, count, planes);
+        widen(planes, colors);
         change(colors);
-        store<kChannels>(colors, count, row + x * kChannels);
+        narrow(colors, planes);
+        Mover::template store<kChannels>(planes, count, row + x * kChannels);
     }
 }
 
+template <typename Mover, typename Change>
+inline void change_pixels(std::uint8_t* row, std::size_t pixels, std::size_t channels, Change change) {
+    channels == 3 ? change_row<Mover, 3>(row, pixels, change) : change_row<Mover, 4>(row, pixels, change);
+}
+
+template <typename Mover>
 void saturate(std::uint8_t* row, std::size_t pixels, std::size_t channels, float factor) {
-    const auto change = [factor](Colors& colors) { saturate_colors(colors, factor); };
-    channels == 3 ? change_row<3>(row, pixels, change) : change_row<4>(row, pixels, change);
+    if (factor == 0.0f) {
+        return change_pixels<Mover>(row, pixels, channels, [](Colors& colors) { grey_colors(colors); });
+    }
+    change_pixels<Mover>(row, pixels, channels, [factor](Colors& colors) { saturate_colors(colors, factor); });
 }
 
+template <typename Mover>
 void turn_hue(std::uint8_t* row, std::size_t pixels, std::size_t channels, std::uint8_t shift) {
-    const auto change = [shift](Colors& colors) { turn_colors(colors, shift); };
-    channels == 3 ? change_row<3>(row, pixels, change) : change_row<4>(row, pixels, change);
+    change_pixels<Mover>(row, pixels, channels, [shift](Colors& colors) { turn_colors(colors, shift); });
 }
 
-template <std::size_t kChannels>
+template <typename Mover, std::size_t kChannels>
 std::uint64_t sum_greys_of(const std::uint8_t* row, std::size_t pixels) {
     std::uint64_t total = 0;
-    Colors colors = {};
+    Planes planes = {};
+    Colors colors;
     for (std::size_t x = 0; x < pixels; x += kChunk) {
         const std::size_t count = pixels - x < kChunk ? pixels - x : kChunk;
-        load<kChannels>(row + x * kChannels, count, colors);
+        if (count < kChunk) planes = {};  // what is behind the last pixel counts as black
+        Mover::template load<kChannels>(row + x * kChannels, count, planes);
+        widen(planes, colors);
         std::int32_t sum = 0;
-        for (std::size_t i = 0; i < count; ++i) sum += grey_of(colors.red[i], colors.green[i], colors.blue[i]);
+        for (std::size_t i = 0; i < kChunk; ++i) sum += grey_of(colors.red[i], colors.green[i], colors.blue[i]);
         total += static_cast<std::uint64_t>(sum);
     }
     return total;
 }
 
+template <typename Mover>
 std::uint64_t sum_greys(const std::uint8_t* row, std::size_t pixels, std::size_t channels) {
-    return channels == 3 ? sum_greys_of<3>(row, pixels) : sum_greys_of<4>(row, pixels);
+    return channels == 3 ? sum_greys_of<Mover, 3>(row, pixels) : sum_greys_of<Mover, 4>(row, pixels);
 }
 
-void blend(std::uint8_t* row, std::size_t pixels, std::size_t channels, int from, float factor) {
-    if (channels == 1 || channels == 3) {
-        for (std::size_t i = 0; i < pixels * channels; ++i) {
-            row[i] = static_cast<std::uint8_t>(blended(from, row[i], factor));
-        }
-        return;
-    }
-    for (std::size_t i = 0; i < pixels * channels; ++i) {
-        const auto changed = static_cast<std::uint8_t>(blended(from, row[i], factor));
-        row[i] = i % channels == channels - 1 ? row[i] : changed;  // alpha stays
-    }
-}
-
-constexpr ColorKernels kKernels{blend, saturate, turn_hue, sum_greys};
+template <typename Mover>
+constexpr ColorKernels kKernels{saturate<Mover>, turn_hue<Mover>, sum_greys<Mover>};
 
 }  // namespace
 

@@ -20,6 +20,17 @@ double uniform(Random& random, double low, double high) {
     return low + (high - low) * static_cast<double>(random.uniform());
 }
 
+/// One of the probabilities, which add up to 1.
+std::size_t choose(Random& random, const std::vector<double>& p) {
+    const auto wanted = static_cast<double>(random.uniform());
+    double sum = 0;
+    for (std::size_t i = 0; i + 1 < p.size(); ++i) {
+        sum += p[i];
+        if (wanted < sum) return i;
+    }
+    return p.size() - 1;
+}
+
 std::string text_of(ImageSize size) { return std::to_string(size.height) + "x" + std::to_string(size.width); }
 
 ImageSize at_least_one(double height, double width) {
@@ -189,28 +200,77 @@ void play(const RandomPerspectiveOperation& operation, Random& random, Draw& dra
 }
 
 void play(const ColorJitterOperation& operation, Random& random, Draw& draw, std::uint8_t) {
-    std::array<ColorChange, 4> order{ColorChange::brightness, ColorChange::contrast, ColorChange::saturation,
-                                     ColorChange::hue};
+    std::array<ChangeKind, 4> order{ChangeKind::brightness, ChangeKind::contrast, ChangeKind::saturation,
+                                    ChangeKind::hue};
     for (std::uint32_t i = 3; i > 0; --i) std::swap(order[i], order[random.below(i + 1)]);
     const std::array<ColorJitterOperation::Range, 4> ranges{operation.brightness, operation.contrast,
                                                             operation.saturation, operation.hue};
-    std::array<float, 4> factors{};
+    std::array<double, 4> factors{};
     for (std::size_t i = 0; i < ranges.size(); ++i) {
         if (ranges[i]) factors[i] = static_cast<float>(uniform(random, (*ranges[i])[0], (*ranges[i])[1]));
     }
-    ColorDraw color;
-    for (const ColorChange change : order) {
-        const auto index = static_cast<std::size_t>(change);
-        if (!ranges[index]) continue;
-        color.order[color.count] = change;
-        color.factors[color.count++] = factors[index];
+    for (const ChangeKind kind : order) {
+        const auto index = static_cast<std::size_t>(kind);
+        if (ranges[index]) draw.change({kind, factors[index]});
     }
-    if (color.count != 0) draw.recolor(color);
 }
 
+void play(const ChangeOperation& operation, Random& random, Draw& draw, std::uint8_t) {
+    if (static_cast<double>(random.uniform()) >= operation.p) return;
+    const double value = uniform(random, operation.low, operation.high);
+    draw.change({operation.kind, value, operation.threshold, operation.kernel});
+}
+
+void play(const GroupOperation&, Random&, Draw&, std::uint8_t) {}  // see `Player`
 void play(const ToDtypeOperation&, Random&, Draw&, std::uint8_t) {}
 void play(const NormalizeOperation&, Random&, Draw&, std::uint8_t) {}
 void play(const RemapOperation&, Random&, Draw&, std::uint8_t) {}
+
+/// Plays a chain, whose groups decide which operations behind them are played, and when.
+class Player {
+  public:
+    Player(const std::vector<Operation>& operations, const SampleKey& key, Draw& draw)
+        : operations_(operations), key_(key), draw_(draw) {}
+
+    void play_range(std::size_t begin, std::size_t end) {
+        for (std::size_t place = begin; place < end; ++place) {
+            Random random(key_.at(static_cast<std::uint32_t>(place)));
+            if (const auto* group = std::get_if<GroupOperation>(&operations_[place])) {
+                play_group(*group, place + 1, random);
+                place += group->size();
+                continue;
+            }
+            std::visit([&](const auto& operation) { play(operation, random, draw_, static_cast<std::uint8_t>(place)); },
+                       operations_[place]);
+        }
+    }
+
+  private:
+    void play_group(const GroupOperation& group, std::size_t first, Random& random) {
+        if (group.kind == GroupKind::apply) {
+            if (static_cast<double>(random.uniform()) < group.p[0]) play_range(first, first + group.size());
+            return;
+        }
+        std::vector<std::size_t> order(group.lengths.size());
+        for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+        if (group.kind == GroupKind::choice) {
+            order = {choose(random, group.p)};
+        } else {
+            for (std::size_t i = order.size() - 1; i > 0; --i) {
+                std::swap(order[i], order[random.below(static_cast<std::uint32_t>(i + 1))]);
+            }
+        }
+        for (const std::size_t member : order) {
+            std::size_t begin = first;
+            for (std::size_t i = 0; i < member; ++i) begin += group.lengths[i];
+            play_range(begin, begin + group.lengths[member]);
+        }
+    }
+
+    const std::vector<Operation>& operations_;
+    const SampleKey& key_;
+    Draw& draw_;
+};
 
 }  // namespace
 
@@ -226,7 +286,7 @@ Draw::Draw(ImageSize size) : source(size), output(size) { new_stage(); }
 Step& Draw::append() {
     if (num_steps == steps.size()) {
         throw Error(ErrorCode::bad_argument, "the transforms need more than " + std::to_string(kMaxSteps) + " passes",
-                    "transforms", "remove resizes or crops that others undo");
+                    "transforms", "use fewer transforms");
     }
     return steps[num_steps++];
 }
@@ -266,10 +326,10 @@ void Draw::flip() { facing().flip(); }
 
 void Draw::flip_vertically() { facing().flip_vertically(); }
 
-void Draw::recolor(const ColorDraw& color) {
+void Draw::change(const Change& change) {
     Step& step = append();
-    step.kind = StepKind::color;
-    step.color = color;
+    step.kind = StepKind::change;
+    step.change = change;
 }
 
 void Draw::erase(const Rect& area, std::uint8_t place) {
@@ -309,11 +369,7 @@ ImageSize resized_size(const ResizeOperation& operation, ImageSize size) {
 Draw make_draw(const std::vector<Operation>& operations, ImageSize size, const SampleKey& key) {
     Draw draw(size);
     draw.key = key;
-    for (std::size_t place = 0; place < operations.size(); ++place) {
-        Random random(key.at(static_cast<std::uint32_t>(place)));
-        std::visit([&](const auto& operation) { play(operation, random, draw, static_cast<std::uint8_t>(place)); },
-                   operations[place]);
-    }
+    Player(operations, key, draw).play_range(0, operations.size());
     return draw;
 }
 

@@ -22,23 +22,22 @@ struct SampleKey {
     [[nodiscard]] RandomKey at(std::uint32_t place) const noexcept;
 };
 
-enum class ColorChange : std::uint8_t { brightness, contrast, saturation, hue };
-
-/// The colour changes of one ColorJitter in the order they happen.
-struct ColorDraw {
-    std::array<ColorChange, 4> order{};
-    std::array<float, 4> factors{};  ///< beside `order`
-    std::uint8_t count = 0;
+/// A change of pixel values: `value` is what `ChangeOperation` describes.
+struct Change {
+    ChangeKind kind = ChangeKind::brightness;
+    double value = 0;
+    double threshold = 128;
+    std::array<std::uint32_t, 2> kernel{1, 1};
 };
 
-enum class StepKind : std::uint8_t { stage, warp, color };
+enum class StepKind : std::uint8_t { stage, warp, change };
 
-/// One pass: crops, resizes and flips in a stage, a warp, or a change of colours.
+/// One pass: crops, resizes and flips in a stage, a warp, or a change of values.
 struct Step {
     StepKind kind = StepKind::stage;
     Stage stage;
     Warp warp;
-    ColorDraw color;
+    Change change;
 
     /// Returns whether pixels move, so that masks, boxes and points do too.
     [[nodiscard]] bool moves() const noexcept { return kind == StepKind::stage || kind == StepKind::warp; }
@@ -52,7 +51,7 @@ struct Erasure {
     std::uint8_t place = 0;
 };
 
-constexpr std::size_t kMaxSteps = 16;
+constexpr std::size_t kMaxSteps = 64;
 constexpr std::size_t kMaxErasures = 16;
 constexpr std::uint64_t kMaxOutputPixels = std::uint64_t{1} << 28;
 
@@ -72,7 +71,7 @@ struct Draw {
     void resize(ImageSize wanted, Filter filter);
     void flip();
     void flip_vertically();
-    void recolor(const ColorDraw& color);
+    void change(const Change& change);
     /// A pass of its own. `warp.map` is from the result to the output so far, `warp.size` the size of the result.
     void warp(const Warp& warp);
     /// Areas of the finished sample.

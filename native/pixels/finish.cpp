@@ -154,8 +154,9 @@ void check_finish(const FinishPlan& plan, PixelShape shape, std::uint8_t channel
     }
 }
 
-Finisher::Finisher(const FinishPlan& plan, PixelShape shape, const Slot& slot, FinishScratch& scratch)
-    : shape_(shape), slot_(slot), scaled_(plan.scaled()), scratch_(scratch) {
+Finisher::Finisher(const FinishPlan& plan, PixelShape shape, const Slot& slot, FinishScratch& scratch,
+                   const ByteTables* tables)
+    : shape_(shape), slot_(slot), scaled_(plan.scaled()), scratch_(scratch), tables_(tables) {
     check_finish(plan, shape, slot.channels, slot.type);
     if (is_integer(slot.type)) return;
     if (shape.sample_bytes == 1) {
@@ -166,6 +167,12 @@ Finisher::Finisher(const FinishPlan& plan, PixelShape shape, const Slot& slot, F
 }
 
 void Finisher::row(const std::uint8_t* pixels, std::uint32_t y) {
+    if (tables_ != nullptr) {
+        // In the nearest cache: with AVX-512 this costs less than floats from a table of 256.
+        scratch_.levels.resize(shape_.row_bytes());
+        active_table_kernels().look_up(pixels, shape_.width, shape_.channels, *tables_, scratch_.levels.data());
+        pixels = scratch_.levels.data();
+    }
     pixels = adapt(pixels);
     if (shape_.sample_bytes == 1) return row_of_bytes(pixels, y);
     row_of_words(reinterpret_cast<const std::uint16_t*>(pixels), y);

@@ -9,6 +9,7 @@
 #include "base/image.h"
 #include "pixels/finish_kernels.h"
 #include "pixels/operations.h"
+#include "pixels/table_kernels.h"
 
 namespace penstock {
 
@@ -63,6 +64,7 @@ class FinishPlan {
 /// Working memory of a `Finisher`.
 struct FinishScratch {
     std::vector<std::uint8_t> row;
+    std::vector<std::uint8_t> levels;
 };
 
 /// Throws `bad_argument` if pixels of `shape` cannot become `channels` channels of `type` by this plan.
@@ -71,7 +73,9 @@ void check_finish(const FinishPlan& plan, PixelShape shape, std::uint8_t channel
 /// Writes the rows of one sample. Throws `bad_argument` if pixels of `shape` do not fit the slot.
 class Finisher {
   public:
-    Finisher(const FinishPlan& plan, PixelShape shape, const Slot& slot, FinishScratch& scratch);
+    /// `tables`, if any, is what levels become before anything else. It lives as long as the finisher.
+    Finisher(const FinishPlan& plan, PixelShape shape, const Slot& slot, FinishScratch& scratch,
+             const ByteTables* tables = nullptr);
 
     /// Row `y` of the slot, from a row of pixels.
     void row(const std::uint8_t* pixels, std::uint32_t y);
@@ -85,6 +89,7 @@ class Finisher {
     Slot slot_;
     bool scaled_;
     FinishScratch& scratch_;
+    const ByteTables* tables_;
     FloatTable floats_;
 };
 

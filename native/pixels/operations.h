@@ -146,6 +146,53 @@ struct RandomPerspectiveOperation {
     Fill mask_fill{0};
 };
 
+/// Changes of the values of 8-bit pixels, each of which stays in its place.
+enum class ChangeKind : std::uint8_t {
+    brightness,
+    contrast,
+    saturation,
+    hue,
+    grey,
+    invert,
+    posterize,
+    solarize,
+    solarize_add,
+    autocontrast,
+    equalize,
+    sharpness,
+    pillow_blur,
+    gaussian_blur,
+};
+
+/// Makes one change with probability `p`, by a value between `low` and `high`: a factor, the bits of a posterize, the
+/// threshold of a solarize, what a solarize_add adds, the sigma of a blur.
+struct ChangeOperation {
+    ChangeKind kind = ChangeKind::grey;
+    double p = 1;
+    double low = 0;
+    double high = 0;
+    double threshold = 128;                     ///< of a solarize_add
+    std::array<std::uint32_t, 2> kernel{1, 1};  ///< rows and columns of a gaussian_blur
+};
+
+/// Kinds of groups.
+enum class GroupKind : std::uint8_t { apply, choice, order };
+
+/// Plays members, which are the operations behind it in the chain: all of them with probability p[0] (apply), one of
+/// them with the probabilities `p` (choice), or all in random order (order).
+struct GroupOperation {
+    GroupKind kind = GroupKind::apply;
+    std::vector<double> p;
+    std::vector<std::uint32_t> lengths;  ///< operations of every member
+
+    /// Number of operations behind it that belong to it.
+    [[nodiscard]] std::size_t size() const noexcept {
+        std::size_t sum = 0;
+        for (const std::uint32_t length : lengths) sum += length;
+        return sum;
+    }
+};
+
 /// Ranges of factors; none where the operation is left out.
 struct ColorJitterOperation {
     using Range = std::optional<std::array<double, 2>>;
@@ -192,6 +239,7 @@ using Operation = std::variant<ResizeOperation, CenterCropOperation, RandomCropO
                                PadOperation, PadIfSmallerOperation, LetterboxOperation, RandomZoomOutOperation,
                                RandomResizeOperation, RandomShortestSizeOperation, RandomRotationOperation,
                                RandomAffineOperation, RandomPerspectiveOperation, ColorJitterOperation,
-                               ToDtypeOperation, NormalizeOperation, RandomErasingOperation, RemapOperation>;
+                               ToDtypeOperation, NormalizeOperation, RandomErasingOperation, RemapOperation,
+                               ChangeOperation, GroupOperation>;
 
 }  // namespace penstock

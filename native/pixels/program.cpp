@@ -7,7 +7,6 @@
 #include <string>
 
 #include "base/error.h"
-#include "pixels/color.h"
 #include "pixels/erase.h"
 #include "pixels/pads.h"
 
@@ -60,8 +59,47 @@ bool holds(const Operation& operation) {
     return std::holds_alternative<Wanted>(operation);
 }
 
+/// The last of `num_steps` steps that writes a new image.
+std::size_t last_pass_before(const Draw& draw, std::size_t num_steps) {
+    std::size_t last = num_steps - 1;
+    while (draw.steps[last].kind == StepKind::change) --last;
+    return last;
+}
+
 bool is_finish(const Operation& operation) {
     return holds<ToDtypeOperation>(operation) || holds<NormalizeOperation>(operation);
+}
+
+/// Throws if a group of operations [begin, end) names more than there are behind it, or holds what cannot depend on
+/// chance.
+void check_groups(const std::vector<Operation>& operations, std::size_t begin, std::size_t end) {
+    for (std::size_t place = begin; place < end; ++place) {
+        const auto* group = std::get_if<GroupOperation>(&operations[place]);
+        if (group == nullptr) continue;
+        const std::size_t size = group->size();
+        const std::size_t wanted = group->kind == GroupKind::apply    ? 1
+                                   : group->kind == GroupKind::choice ? group->lengths.size()
+                                                                      : group->p.size();
+        if (size > end - place - 1 || group->lengths.empty() || group->p.size() != wanted) {
+            throw Error(ErrorCode::bad_argument, "a group of transforms does not fit the operations behind it",
+                        "transforms", "give the length of every member, and a probability where there is a choice");
+        }
+        for (std::size_t i = place + 1; i <= place + size; ++i) {
+            if (!is_finish(operations[i]) && !holds<RemapOperation>(operations[i]) &&
+                !holds<RandomErasingOperation>(operations[i])) {
+                continue;
+            }
+            throw Error(ErrorCode::bad_argument, "ToDtype, Normalize, Remap or RandomErasing inside of a group",
+                        "transforms",
+                        "put it behind RandomApply, RandomChoice and RandomOrder");
+        }
+        std::size_t first = place + 1;
+        for (const std::uint32_t length : group->lengths) {
+            check_groups(operations, first, first + length);
+            first += length;
+        }
+        place += size;
+    }
 }
 
 }  // namespace
@@ -88,6 +126,7 @@ TransformProgram::TransformProgram(std::vector<Operation> operations) : operatio
 }
 
 void TransformProgram::check_order() const {
+    check_groups(operations_, 0, operations_.size());
     const auto first = std::find_if(operations_.begin() + (narrows_ ? 1 : 0), operations_.end(), is_finish);
     for (auto later = first; later != operations_.end(); ++later) {
         if (is_finish(*later) || holds<RemapOperation>(*later) || holds<RandomErasingOperation>(*later)) continue;
@@ -189,10 +228,48 @@ std::optional<ImageSize> fixed_after(const Operation& operation, std::optional<I
 
 }  // namespace
 
-std::optional<ImageSize> TransformProgram::fixed_size() const {
-    std::optional<ImageSize> size;
-    for (const Operation& operation : operations_) size = fixed_after(operation, size);
+namespace {
+
+std::optional<ImageSize> fixed_after_group(const std::vector<Operation>& operations, std::size_t place,
+                                           std::optional<ImageSize> before);
+
+/// The size after operations [begin, end), if every image has it then.
+std::optional<ImageSize> fixed_after_range(const std::vector<Operation>& operations, std::size_t begin, std::size_t end,
+                                           std::optional<ImageSize> size) {
+    for (std::size_t place = begin; place < end; ++place) {
+        if (const auto* group = std::get_if<GroupOperation>(&operations[place])) {
+            size = fixed_after_group(operations, place, size);
+            place += group->size();
+        } else {
+            size = fixed_after(operations[place], size);
+        }
+    }
     return size;
+}
+
+/// Members that may be left out must not change the size; those of a choice must agree.
+std::optional<ImageSize> fixed_after_group(const std::vector<Operation>& operations, std::size_t place,
+                                           std::optional<ImageSize> before) {
+    const auto& group = std::get<GroupOperation>(operations[place]);
+    if (group.kind == GroupKind::apply) {
+        const auto after = fixed_after_range(operations, place + 1, place + 1 + group.size(), before);
+        return after == before || group.p[0] >= 1 ? after : std::nullopt;
+    }
+    std::optional<ImageSize> common;
+    std::size_t begin = place + 1;
+    for (std::size_t i = 0; i < group.lengths.size(); ++i) {
+        const auto after = fixed_after_range(operations, begin, begin + group.lengths[i], before);
+        if (i != 0 && after != common) return std::nullopt;
+        common = after;
+        begin += group.lengths[i];
+    }
+    return group.kind == GroupKind::choice || common == before ? common : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<ImageSize> TransformProgram::fixed_size() const {
+    return fixed_after_range(operations_, 0, operations_.size(), std::nullopt);
 }
 
 bool TransformProgram::copies(const Draw& draw, PixelShape decoded, const Slot& out) const {
@@ -276,23 +353,30 @@ void TransformProgram::run_steps(ConstImageView decoded, const Draw& draw, const
     check(decoded, draw, out, scale);
     Input input{prepare(decoded, scratch), region(draw, scale), draw.source, scale};
     ImageView own;
+    Recoloring colors(scratch.colors);
     std::size_t turn = 0;
     const std::size_t num_steps = last_step(draw) + 1u;
+    const std::size_t last_pass = last_pass_before(draw, num_steps);
+    const bool directly = takes_as_they_are(out, input.image.shape) && !finish_.is_float();
     for (std::size_t i = 0; i < num_steps; ++i) {
         const Step& step = draw.steps[i];
         if (!step.moves()) {
-            if (field_ == FieldKind::image) recolor(own, step.color);
+            if (field_ == FieldKind::image) colors.change(own, step.change);
             continue;
         }
+        colors.settle(own);
         if (i + 1 == num_steps) return finish(step, input, out, scratch);
         // A warp can read the whole input where it is.
         if (step.kind == StepKind::stage && step.stage.identity() && draw.steps[i + 1].kind == StepKind::warp) continue;
-        own = make_image(scratch.images[turn ^= 1], with_size(input.image.shape, step.output()));
+        own = directly && i == last_pass
+                  ? view_of(out)
+                  : make_image(scratch.images[turn ^= 1], with_size(input.image.shape, step.output()));
         ImageSink sink(own);
         run(step, input, scratch, sink);
         input = {own, {0, 0, step.output().height, step.output().width}, step.output(), 1};
     }
-    Finisher finisher(finish_, own.shape, out, scratch.finish);
+    if (directly) return colors.settle(own);
+    Finisher finisher(finish_, own.shape, out, scratch.finish, colors.waiting());
     for (std::uint32_t y = 0; y < own.shape.height; ++y) finisher.row(own.row(y), y);
 }
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/image.h"
+#include "pixels/color.h"
 #include "pixels/draw.h"
 #include "pixels/finish.h"
 #include "pixels/operations.h"
@@ -26,13 +27,14 @@ namespace penstock {
 /// Kind of field that a program transforms.
 enum class FieldKind : std::uint8_t { image, mask };
 
-constexpr std::size_t kMaxOperations = 64;
+constexpr std::size_t kMaxOperations = 255;
 
 /// Working memory of one thread. Grows to what its largest sample needs.
 struct TransformScratch {
     StageScratch stage;
     WarpScratch warp;
     FinishScratch finish;
+    ColorScratch colors;
     ByteBuffer images[2];  ///< between passes, in turn
     ByteBuffer prepared;   ///< the source with other labels, or fewer bits
     ByteBuffer row;

@@ -13,19 +13,31 @@ from penstock.transforms import (
     Letterbox,
     Pad,
     PadIfSmaller,
+    PillowGaussianBlur,
+    RandomAdjustSharpness,
     RandomAffine,
+    RandomApply,
+    RandomAutocontrast,
+    RandomChoice,
     RandomCrop,
+    RandomEqualize,
+    RandomGrayscale,
     RandomHorizontalFlip,
+    RandomInvert,
+    RandomOrder,
     RandomPerspective,
+    RandomPosterize,
     RandomResize,
     RandomResizedCrop,
     RandomRotation,
     RandomShortestSize,
+    RandomSolarize,
     RandomVerticalFlip,
     RandomZoomOut,
     Remap,
     Resize,
     ScaleJitter,
+    Sequential,
     Transform,
     apply,
     apply_boxes,
@@ -83,9 +95,33 @@ warps = st.one_of(
     ),
     st.builds(RandomPerspective, st.just(0.5), st.just(0.9), modes, fills),
 )
+changes: st.SearchStrategy[Transform] = st.sampled_from(
+    [
+        ColorJitter(0.4, 0.4, 0.4, 0.1),
+        ColorJitter(contrast=(0.5, 2.5)),
+        RandomGrayscale(0.5),
+        RandomInvert(),
+        RandomPosterize(3),
+        RandomSolarize(120.5),
+        RandomAutocontrast(),
+        RandomEqualize(),
+        RandomAdjustSharpness(1.7),
+        PillowGaussianBlur(),
+    ]
+)
+members = st.lists(geometry | changes, min_size=1, max_size=3)
+groups = st.recursive(
+    changes,
+    lambda inner: st.one_of(
+        st.builds(RandomApply, members | st.lists(inner, min_size=1, max_size=2)),
+        st.builds(RandomChoice, st.lists(inner | st.builds(Sequential, members), min_size=1, max_size=3)),
+        st.builds(RandomOrder, members),
+    ),
+    max_leaves=4,
+)
 values = st.one_of(
-    st.just(ColorJitter(0.4, 0.4, 0.4, 0.1)),
-    st.just(ColorJitter(contrast=(0.5, 2.5))),
+    changes,
+    groups,
     st.just(Remap({1: 200, 3: 0}, default=7)),
     st.just(Remap({5: 6})),
 )

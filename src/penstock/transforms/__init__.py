@@ -3,6 +3,19 @@
 from penstock.transforms.apply import apply, apply_boxes, apply_points
 from penstock.transforms.chain import Chain, split
 from penstock.transforms.erasing import RandomErasing
+from penstock.transforms.colors import (
+    GaussianBlur,
+    Grayscale,
+    PillowGaussianBlur,
+    RandomAdjustSharpness,
+    RandomAutocontrast,
+    RandomEqualize,
+    RandomGrayscale,
+    RandomInvert,
+    RandomPosterize,
+    RandomSolarize,
+    SolarizeAdd,
+)
 from penstock.transforms.functions import photometric, whole_sample
 from penstock.transforms.geometry import (
     CenterCrop,
@@ -12,6 +25,7 @@ from penstock.transforms.geometry import (
     Resize,
     ScaleJitter,
 )
+from penstock.transforms.groups import RandomApply, RandomChoice, RandomOrder, Sequential
 from penstock.transforms.pads import (
     Letterbox,
     Pad,
@@ -30,25 +44,40 @@ __all__ = [
     "CenterCrop",
     "Chain",
     "ColorJitter",
+    "GaussianBlur",
+    "Grayscale",
     "InterpolationMode",
     "Letterbox",
     "Normalize",
     "Pad",
     "PadIfSmaller",
+    "PillowGaussianBlur",
+    "RandomAdjustSharpness",
     "RandomAffine",
+    "RandomApply",
+    "RandomAutocontrast",
+    "RandomChoice",
     "RandomCrop",
+    "RandomEqualize",
     "RandomErasing",
+    "RandomGrayscale",
     "RandomHorizontalFlip",
+    "RandomInvert",
+    "RandomOrder",
     "RandomPerspective",
+    "RandomPosterize",
     "RandomResize",
     "RandomResizedCrop",
     "RandomRotation",
     "RandomShortestSize",
+    "RandomSolarize",
     "RandomVerticalFlip",
     "RandomZoomOut",
     "Remap",
     "Resize",
     "ScaleJitter",
+    "Sequential",
+    "SolarizeAdd",
     "ToDtype",
     "Transform",
     "apply",

@@ -32,7 +32,9 @@ class Chain:
 
     def program(self) -> _native.TransformProgram:
         """Compile the native part."""
-        return _native.TransformProgram([transform.operation() for transform in self.native])
+        return _native.TransformProgram(
+            [operation for transform in self.native for operation in transform.operations()]
+        )
 
     def output_bytes(self, channels: int) -> int | None:
         """Return the bytes of an image after the native part, at most; None if they depend on the image's size.

@@ -34,6 +34,8 @@ Operation: TypeAlias = (
     | _native.NormalizeOperation
     | _native.RandomErasingOperation
     | _native.RemapOperation
+    | _native.ChangeOperation
+    | _native.GroupOperation
 )
 
 Size: TypeAlias = tuple[int, int]
@@ -66,6 +68,10 @@ class Transform(ABC):
     @abstractmethod
     def operation(self) -> Operation:
         """Return the operation of the native core."""
+
+    def operations(self) -> list[Operation]:
+        """Return the operations of the native core: one, or those of a group."""
+        return [self.operation()]
 
 
 def set_fields(transform: Transform, **values: object) -> None:

@@ -94,7 +94,8 @@ def test_flips_happen_as_often_as_said() -> None:
 
 
 def test_colours_change_in_every_order_by_every_factor() -> None:
-    found = [draw.steps[1]["colors"] for draw in draws(ColorJitter(0.4, 0.3, (0.1, 3.0), 0.2), (4, 4))]
+    jitter = ColorJitter(0.4, 0.3, (0.1, 3.0), 0.2)
+    found = [[(step["change"], step["value"]) for step in draw.steps[1:]] for draw in draws(jitter, (4, 4))]
     counts = np.array(list(Counter(tuple(name for name, _ in changes) for changes in found).values()))
     factors = [dict(changes) for changes in found]
 
