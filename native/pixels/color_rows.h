@@ -103,20 +103,22 @@ inline void to_hsv(const Colors& colors, Hsv& hsv) {
         const std::int32_t green = colors.green[i];
         const std::int32_t blue = colors.blue[i];
         const std::int32_t upper = red > green ? red : green;
-        const std::int32_t lower = red < green ? red : green;
         const std::int32_t high = upper > blue ? upper : blue;
-        const std::int32_t low = lower < blue ? lower : blue;
+        // The two colours behind the highest one, going round from red to green to blue. Masks, because choices by the
+        // same conditions become branches, and the loop no vector.
+        const std::int32_t first = -static_cast<std::int32_t>(red == high);
+        const std::int32_t second = -static_cast<std::int32_t>(green == high) & ~first;
+        const std::int32_t third = ~(first | second);
+        const std::int32_t next = (green & first) | (blue & second) | (red & third);
+        const std::int32_t last = (blue & first) | (red & second) | (green & third);
+        const std::int32_t middle = next > last ? next : last;
+        const std::int32_t low = next < last ? next : last;
         const std::int32_t range = high - low;
         // How far the middle colour is from the highest, of the whole range. The other two distances are 0 and 1.
-        const std::int32_t middle = red + green + blue - high - low;
         const float part = static_cast<float>(high - middle) / static_cast<float>(range == 0 ? 1 : range);
-        // Sectors go round from red: the hue is left or right of the highest colour.
-        const bool first = red == high;
-        const bool second = green == high;
-        const bool onward = first ? green >= blue : second ? blue >= red : red >= green;
-        const float center = first ? 0.0f : second ? 2.0f : 4.0f;
-        const float near = onward ? center + 1.0f : center - 1.0f;
-        const float sector = onward ? near - part : near + part;
+        const auto center = static_cast<float>((second & 2) | (third & 4));
+        const float side = static_cast<float>(1 - 2 * static_cast<std::int32_t>(next < last));
+        const float sector = (center + side) - side * part;
         const float turned = sector / 6.0f;
         const float turn = sector < 0.0f ? 1.0f + turned : turned;
         const auto hue = static_cast<std::int32_t>(turn * 255.0f);

@@ -234,12 +234,12 @@ struct RemapOperation {
     std::optional<std::uint16_t> otherwise;
 };
 
-using Operation = std::variant<ResizeOperation, CenterCropOperation, RandomCropOperation, RandomResizedCropOperation,
-                               ScaleJitterOperation, RandomHorizontalFlipOperation, RandomVerticalFlipOperation,
-                               PadOperation, PadIfSmallerOperation, LetterboxOperation, RandomZoomOutOperation,
-                               RandomResizeOperation, RandomShortestSizeOperation, RandomRotationOperation,
-                               RandomAffineOperation, RandomPerspectiveOperation, ColorJitterOperation,
-                               ToDtypeOperation, NormalizeOperation, RandomErasingOperation, RemapOperation,
-                               ChangeOperation, GroupOperation>;
+using Operation =
+    std::variant<ResizeOperation, CenterCropOperation, RandomCropOperation, RandomResizedCropOperation,
+                 ScaleJitterOperation, RandomHorizontalFlipOperation, RandomVerticalFlipOperation, PadOperation,
+                 PadIfSmallerOperation, LetterboxOperation, RandomZoomOutOperation, RandomResizeOperation,
+                 RandomShortestSizeOperation, RandomRotationOperation, RandomAffineOperation,
+                 RandomPerspectiveOperation, ColorJitterOperation, ToDtypeOperation, NormalizeOperation,
+                 RandomErasingOperation, RemapOperation, ChangeOperation, GroupOperation>;
 
 }  // namespace penstock

@@ -90,8 +90,7 @@ void check_groups(const std::vector<Operation>& operations, std::size_t begin, s
                 continue;
             }
             throw Error(ErrorCode::bad_argument, "ToDtype, Normalize, Remap or RandomErasing inside of a group",
-                        "transforms",
-                        "put it behind RandomApply, RandomChoice and RandomOrder");
+                        "transforms", "put it behind RandomApply, RandomChoice and RandomOrder");
         }
         std::size_t first = place + 1;
         for (const std::uint32_t length : group->lengths) {

@@ -2,7 +2,6 @@
 
 from penstock.transforms.apply import apply, apply_boxes, apply_points
 from penstock.transforms.chain import Chain, split
-from penstock.transforms.erasing import RandomErasing
 from penstock.transforms.colors import (
     GaussianBlur,
     Grayscale,
@@ -16,6 +15,7 @@ from penstock.transforms.colors import (
     RandomSolarize,
     SolarizeAdd,
 )
+from penstock.transforms.erasing import RandomErasing
 from penstock.transforms.functions import photometric, whole_sample
 from penstock.transforms.geometry import (
     CenterCrop,

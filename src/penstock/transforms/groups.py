@@ -83,12 +83,12 @@ class RandomOrder(Group):
 
 @dataclass(frozen=True)
 class Sequential(Group):
-    """Several native transforms as one member of a group, in this order."""
+    """Several native transforms as one member of a group, in this order. It may be empty, and then does nothing."""
 
     transforms: Sequence[Transform]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "transforms", _members("Sequential", self.transforms))
+        object.__setattr__(self, "transforms", tuple(self.transforms) and _members("Sequential", self.transforms))
 
     def operations(self) -> list[Operation]:  # noqa: D102
         return [operation for transform in self.transforms for operation in transform.operations()]

@@ -10,6 +10,17 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
 from penstock.errors import ArgumentError
+from penstock.transforms.colors import (
+    GaussianBlur,
+    Grayscale,
+    RandomAdjustSharpness,
+    RandomAutocontrast,
+    RandomEqualize,
+    RandomGrayscale,
+    RandomInvert,
+    RandomPosterize,
+    RandomSolarize,
+)
 from penstock.transforms.erasing import RandomErasing
 from penstock.transforms.geometry import (
     CenterCrop,
@@ -19,6 +30,7 @@ from penstock.transforms.geometry import (
     Resize,
     ScaleJitter,
 )
+from penstock.transforms.groups import RandomApply, RandomChoice, RandomOrder, Sequential
 from penstock.transforms.pads import Pad, RandomResize, RandomShortestSize, RandomVerticalFlip, RandomZoomOut
 from penstock.transforms.transform import Transform
 from penstock.transforms.values import ColorJitter, Normalize, ToDtype
@@ -126,6 +138,54 @@ def _color_jitter(found: Found) -> list[Transform]:
     return [ColorJitter(found.brightness, found.contrast, found.saturation, found.hue)]
 
 
+def _grayscale(found: Found) -> list[Transform]:
+    return [Grayscale(found.num_output_channels)]
+
+
+def _gaussian_blur(found: Found) -> list[Transform]:
+    return [GaussianBlur(tuple(found.kernel_size), tuple(found.sigma))]
+
+
+def _with_probability(kind: Callable[..., Transform], *names: str) -> Callable[[Found], list[Transform]]:
+    """Return a reader of transforms whose attributes have the names of our parameters, `p` among them."""
+    return lambda found: [kind(*[getattr(found, name) for name in names], p=found.p)]
+
+
+def _random_apply(found: Found) -> list[Transform]:
+    inner = [one for member in found.transforms for one in _member(member)]
+    return [RandomApply(inner, found.p)] if inner else []
+
+
+def _random_choice(found: Found) -> list[Transform]:
+    return [RandomChoice([Sequential(_member(member)) for member in found.transforms], found.p)]
+
+
+def _random_order(found: Found) -> list[Transform]:
+    return [RandomOrder([Sequential(_member(member)) for member in found.transforms])]
+
+
+def _member(transform: Found) -> list[Transform]:
+    """Convert a member of a group, which can hold only what may come and go: no types, no ranges."""
+    inner = members(transform)
+    if inner is not None:
+        return [one for member in inner for one in _member(member)]
+    known = [transform] if isinstance(transform, Transform) else recognise(transform)
+    if known is None or any(isinstance(one, (ToDtype, Normalize, RandomErasing)) for one in known):
+        raise ArgumentError("a member that does not run natively")
+    return known
+
+
+def _classification_preset(found: Found) -> list[Transform]:
+    resize = Resize(_one(found.resize_size), _mode(found), None, _antialias(found))
+    crop = CenterCrop(_one(found.crop_size))
+    return [resize, crop, ToDtype("float32", scale=True), *_normalize(found)]
+
+
+def _one(size: Found) -> int | tuple[int, ...]:
+    sides = tuple(size)
+    return int(sides[0]) if len(sides) == 1 else sides
+
+
 def _to_dtype(found: Found) -> list[Transform]:
     dtype = found.dtype
     if isinstance(dtype, Mapping):
@@ -157,19 +217,32 @@ _READERS: dict[str, Callable[[Found], list[Transform]]] = {
     "CenterCrop": _center_crop,
     "ColorJitter": _color_jitter,
     "ConvertImageDtype": _convert_image_dtype,
+    "GaussianBlur": _gaussian_blur,
+    "Grayscale": _grayscale,
     "Identity": _nothing,
+    "ImageClassification": _classification_preset,
     "Normalize": _normalize,
     "PILToTensor": _nothing,
     "Pad": _pad,
+    "RandomAdjustSharpness": _with_probability(RandomAdjustSharpness, "sharpness_factor"),
     "RandomAffine": _affine,
+    "RandomApply": _random_apply,
+    "RandomAutocontrast": _with_probability(RandomAutocontrast),
+    "RandomChoice": _random_choice,
     "RandomCrop": _random_crop,
+    "RandomEqualize": _with_probability(RandomEqualize),
     "RandomErasing": _erasing,
+    "RandomGrayscale": _with_probability(RandomGrayscale),
     "RandomHorizontalFlip": _flip,
+    "RandomInvert": _with_probability(RandomInvert),
+    "RandomOrder": _random_order,
     "RandomPerspective": _perspective,
+    "RandomPosterize": _with_probability(RandomPosterize, "bits"),
     "RandomResize": _random_resize,
     "RandomResizedCrop": _random_resized_crop,
     "RandomRotation": _rotation,
     "RandomShortestSize": _shortest_size,
+    "RandomSolarize": _with_probability(RandomSolarize, "threshold"),
     "RandomVerticalFlip": _vertical_flip,
     "RandomZoomOut": _zoom_out,
     "Resize": _resize,

@@ -10,22 +10,35 @@ from penstock import ArgumentError
 from penstock.transforms import (
     CenterCrop,
     ColorJitter,
+    GaussianBlur,
+    Grayscale,
     InterpolationMode,
     Normalize,
     Pad,
+    RandomAdjustSharpness,
     RandomAffine,
+    RandomApply,
+    RandomAutocontrast,
+    RandomChoice,
     RandomCrop,
+    RandomEqualize,
     RandomErasing,
+    RandomGrayscale,
     RandomHorizontalFlip,
+    RandomInvert,
+    RandomOrder,
     RandomPerspective,
+    RandomPosterize,
     RandomResize,
     RandomResizedCrop,
     RandomRotation,
     RandomShortestSize,
+    RandomSolarize,
     RandomVerticalFlip,
     RandomZoomOut,
     Resize,
     ScaleJitter,
+    Sequential,
     ToDtype,
     Transform,
     split,
@@ -34,6 +47,27 @@ from tests.torchvision_doubles import Image, Mask, imagenet_training, v1, v2
 from tests.torchvision_doubles import InterpolationMode as Theirs
 
 SAME: list[tuple[Callable[[object], object], Transform]] = [
+    (v2("Grayscale", num_output_channels=3), Grayscale()),
+    (v1("RandomGrayscale", p=0.2), RandomGrayscale(0.2)),
+    (v2("RandomSolarize", threshold=128, p=0.2), RandomSolarize(128, 0.2)),
+    (v2("RandomPosterize", bits=3, p=0.4), RandomPosterize(3, 0.4)),
+    (v2("RandomInvert", p=0.3), RandomInvert(0.3)),
+    (v2("RandomAutocontrast", p=0.3), RandomAutocontrast(0.3)),
+    (v1("RandomEqualize", p=0.3), RandomEqualize(0.3)),
+    (v2("RandomAdjustSharpness", sharpness_factor=2, p=0.3), RandomAdjustSharpness(2, 0.3)),
+    (v2("GaussianBlur", kernel_size=(9, 7), sigma=(0.1, 5.0)), GaussianBlur((9, 7), (0.1, 5.0))),
+    (
+        v1("RandomApply", transforms=[v1("RandomInvert", p=0.3), v1("RandomEqualize", p=1)], p=0.8),
+        RandomApply([RandomInvert(0.3), RandomEqualize(1)], 0.8),
+    ),
+    (
+        v2("RandomChoice", transforms=[v2("Identity"), v2("RandomInvert", p=1)], p=[0.25, 0.75]),
+        RandomChoice([Sequential([]), Sequential([RandomInvert(1)])], [0.25, 0.75]),
+    ),
+    (
+        v2("RandomOrder", transforms=[v2("RandomInvert", p=1), RandomHorizontalFlip()]),
+        RandomOrder([Sequential([RandomInvert(1)]), Sequential([RandomHorizontalFlip()])]),
+    ),
     (
         v2("Resize", size=[256], interpolation=Theirs.BICUBIC, max_size=None, antialias=True),
         Resize(256, InterpolationMode.BICUBIC),
@@ -153,7 +187,7 @@ def test_types_may_be_torchs() -> None:
 
 
 LEFT = [
-    v2("GaussianBlur", kernel_size=(3, 3), sigma=(0.1, 2.0)),
+    v2("GaussianBlur", kernel_size=(4, 4), sigma=(0.1, 2.0)),  # an even kernel
     v2("Resize", size=[256], interpolation=Theirs.BILINEAR, max_size=None, antialias=False),
     v2("ToDtype", dtype="torch.int64", scale=False),
     v2("ToDtype", dtype={Image: "torch.float32", Mask: "torch.int64"}, scale=True),
@@ -203,3 +237,33 @@ def test_ours_in_an_order_that_cannot_run_are_refused(transforms: list[Transform
 def test_what_cannot_be_called_is_no_transform() -> None:
     with pytest.raises(ArgumentError, match="not a transform"):
         split([3])  # type: ignore[list-item]
+
+
+def test_presets_of_classification_run_natively() -> None:
+    preset = v1(
+        "ImageClassification",
+        resize_size=[232],
+        crop_size=[224],
+        mean=[0.5],
+        std=[0.25],
+        interpolation=Theirs.BILINEAR,
+        antialias=True,
+    )
+
+    assert split(preset).native == (
+        Resize(232),
+        CenterCrop(224),
+        ToDtype("float32", scale=True),
+        Normalize([0.5], [0.25]),
+    )
+
+
+def test_a_group_with_a_member_that_is_not_native_stays_in_python() -> None:
+    unknown = v2("RandomIoUCrop")
+    for group in (
+        v2("RandomApply", transforms=[v2("RandomInvert", p=1), unknown], p=0.5),
+        v2("RandomChoice", transforms=[v2("RandomInvert", p=1), unknown], p=None),
+        v2("RandomApply", transforms=[v2("ToTensor")], p=0.5),
+        v2("Grayscale", num_output_channels=1),
+    ):
+        assert split([group]).python_transforms == (group,)
