@@ -182,7 +182,7 @@ def build(
     check_exists(source)  # said before what is missing among the options
     options = content.build_options(choice.field or [])
     preparation = prepare(source, out_folder, mix=choice.rules(), options=options, threads=running.threads)
-    _tell_estimate(out, preparation.estimate, preparation.recipe.index.left_out)
+    _tell_estimate(out, preparation.estimate, preparation.recipe.index.left_out, force=running.force)
     if content.max_side or content.short_side:
         out.message("larger images are shrunk: their pixels change, and boxes in pixels keep their old numbers")
     if running.dry_run:
@@ -222,7 +222,7 @@ def _field_formats(items: list[str]) -> dict[str, str]:
     return formats
 
 
-def _tell_estimate(out: Output, expected: Estimate, left_out: Mapping[str, int]) -> None:
+def _tell_estimate(out: Output, expected: Estimate, left_out: Mapping[str, int], *, force: bool) -> None:
     table = new_table("format", "samples", "bytes", "CPU time", numbers=3)
     for name, entry in expected.formats.items():
         table.add_row(name, f"{entry.samples:,}", bytes_text(entry.bytes), _duration(entry.cpu_seconds))
@@ -233,7 +233,8 @@ def _tell_estimate(out: Output, expected: Estimate, left_out: Mapping[str, int])
         f"{count_text(expected.threads, 'thread')}; {bytes_text(expected.free_bytes)} free",
     )
     if expected.written_bytes:
-        out.message(f"{bytes_text(expected.written_bytes)} are already there from an earlier run")
+        fate = "are replaced" if force else "are already there"
+        out.message(f"{bytes_text(expected.written_bytes)} from an earlier run {fate}")
     if left_out:
         out.message(left_out_text(left_out))
 

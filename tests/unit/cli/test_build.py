@@ -142,3 +142,12 @@ def test_files_left_out_are_named_by_ending(photos: Path, tmp_path: Path, capsys
     _, err = call(capsys, "build", tmp_path / "photos", tmp_path / "out.pen", "--format", "png", "--dry-run")
 
     assert "left out: 2 .json, 1 .txt\n" in err
+
+
+def test_force_says_that_an_earlier_run_is_replaced(
+    photos: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("build", photos, tmp_path / "data.pen", "--format", "raw")
+    assert "from an earlier run" not in "".join(call(capsys, *words))
+    assert "from an earlier run are already there" in "".join(call(capsys, *words))
+    assert "from an earlier run are replaced" in "".join(call(capsys, *words, "--force"))
