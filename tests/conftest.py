@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from penstock import _native
 from tests.parts import collect
@@ -15,6 +16,10 @@ from tests.simd import PATHS
 
 # Decides, when a kernel is imported, that it runs on the CPU. What needs compiled kernels starts a process of its own.
 os.environ["TRITON_INTERPRET"] = "1"
+
+# No test passes or fails by a clock: hypothesis would, by the time that an example or its drawing takes.
+settings.register_profile("penstock", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("penstock")
 
 LONG_SECONDS = 1800
 """A hang of a long test becomes a traceback after this; the others have `timeout` of pyproject.toml."""
