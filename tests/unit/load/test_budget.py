@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from dataclasses import replace
@@ -129,13 +130,17 @@ def test_working_memory_covers_what_codecs_take_themselves(tmp_path: Path, forma
         (tmp_path / "images" / f"{number}.png").write_bytes(penstock.encode(pixels, "png"))
     build(tmp_path / "images", tmp_path / "data.pen", mix=f"{format}=1")
 
+    # glibc raises its own threshold when a large block is freed, keeps later ones in its heap, and loses some to
+    # fragments: 4 to 42 MiB, by the order of frees. With a fixed one, memory that codecs give back is gone.
+    fixed = {"MALLOC_MMAP_THRESHOLD_": "131072", "MALLOC_TRIM_THRESHOLD_": "131072"}
     done = subprocess.run(
-        [sys.executable, "-c", PEAK, str(tmp_path / "data.pen")], capture_output=True, text=True, check=True
-    )
+        [sys.executable, "-c", PEAK, str(tmp_path / "data.pen")],
+        capture_output=True, text=True, check=True, env={**os.environ, **fixed},
+    )  # fmt: skip
     found = json.loads(done.stdout)
 
     assert found["peak_memory_bytes"] <= found["working_bytes"]
-    assert found["grown"] <= found["working_bytes"] + 32 * MIB  # stacks, and what the allocator keeps
+    assert found["grown"] <= found["working_bytes"] + 8 * MIB  # stacks, small blocks
 
 
 def test_what_codecs_take_does_not_stay_behind_a_loader(tmp_path: Path) -> None:
