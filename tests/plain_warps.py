@@ -59,7 +59,7 @@ def rotation_map(transform: RandomRotation, size: tuple[int, int], degrees: floa
 
 
 def affine_map(transform: RandomAffine, size: tuple[int, int], random: Random) -> Map:
-    """torchvision's `_get_inverse_affine_matrix` with the draws of RandomAffine."""
+    """The `_get_inverse_affine_matrix` of torchvision's v2 with the draws of RandomAffine."""
     height, width = size
     assert isinstance(transform.degrees, tuple)
     angle = random.uniform(*transform.degrees)
@@ -76,14 +76,12 @@ def affine_map(transform: RandomAffine, size: tuple[int, int], random: Random) -
     cx, cy = (width * 0.5, height * 0.5) if transform.center is None else transform.center
     rot, sx, sy = math.radians(angle), math.radians(shears[0]), math.radians(shears[1])
     a = math.cos(rot - sy) / math.cos(sy)
-    b = -math.cos(rot - sy) * math.tan(sx) / math.cos(sy) - math.sin(rot)
+    b = -(a * math.tan(sx) + math.sin(rot))
     c = math.sin(rot - sy) / math.cos(sy)
-    d = -math.sin(rot - sy) * math.tan(sx) / math.cos(sy) + math.cos(rot)
-    numbers = [value / scale for value in [d, -b, 0.0, -c, a, 0.0]]
-    numbers[2] += numbers[0] * (-cx - shift[0]) + numbers[1] * (-cy - shift[1])
-    numbers[5] += numbers[3] * (-cx - shift[0]) + numbers[4] * (-cy - shift[1])
-    numbers[2] += cx
-    numbers[5] += cy
+    d = math.cos(rot) - c * math.tan(sx)
+    numbers = [d / scale, -b / scale, 0.0, -c / scale, a / scale, 0.0]
+    numbers[2] += cx - numbers[0] * (cx + shift[0]) - numbers[1] * (cy + shift[1])
+    numbers[5] += cy - numbers[3] * (cx + shift[0]) - numbers[4] * (cy + shift[1])
     return numbers
 
 

@@ -86,15 +86,15 @@ WarpMap affine_map(Point center, double degrees, Point shift, double scale, Poin
     const double turn = radians(degrees);
     const double shear_x = radians(shear_degrees.x);
     const double shear_y = radians(shear_degrees.y);
+    const double tangent = std::tan(shear_x);
     const double a = std::cos(turn - shear_y) / std::cos(shear_y);
-    const double b = -std::cos(turn - shear_y) * std::tan(shear_x) / std::cos(shear_y) - std::sin(turn);
+    const double b = -(a * tangent + std::sin(turn));
     const double c = std::sin(turn - shear_y) / std::cos(shear_y);
-    const double d = -std::sin(turn - shear_y) * std::tan(shear_x) / std::cos(shear_y) + std::cos(turn);
-    WarpMap map{d / scale, -b / scale, 0.0 / scale, -c / scale, a / scale, 0.0 / scale, 0, 0};
-    map[2] += map[0] * (-center.x - shift.x) + map[1] * (-center.y - shift.y);
-    map[5] += map[3] * (-center.x - shift.x) + map[4] * (-center.y - shift.y);
-    map[2] += center.x;
-    map[5] += center.y;
+    const double d = std::cos(turn) - c * tangent;
+    const Point moved{center.x + shift.x, center.y + shift.y};
+    WarpMap map{d / scale, -b / scale, 0.0, -c / scale, a / scale, 0.0, 0, 0};
+    map[2] += center.x - map[0] * moved.x - map[1] * moved.y;
+    map[5] += center.y - map[3] * moved.x - map[4] * moved.y;
     return map;
 }
 

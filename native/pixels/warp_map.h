@@ -31,7 +31,7 @@ struct Warp {
 };
 
 /// torchvision's affine transform on Pillow images: turn by `degrees`, shear by `shear_degrees`, and scale about
-/// `center`, then shift. The map from the result to the input.
+/// `center`, then shift. The map from the result to the input, rounded as v2 rounds it; v1 differs in the last digit.
 [[nodiscard]] WarpMap affine_map(Point center, double degrees, Point shift, double scale, Point shear_degrees);
 
 /// Turns an image counter-clockwise as Pillow's `Image.rotate` does, about `center` (none: the middle). `expand`
