@@ -15,9 +15,9 @@ import penstock
 from penstock import Loader, StorageError, _native
 from penstock.build import build
 from penstock.load.delivery import Delivery, EpochPart, Progress
+from penstock.load.engine_table import EngineTable
 from penstock.load.failures import FailureLog
 from penstock.load.loader_options import ErrorOptions
-from penstock.load.samples import Samples
 from penstock.order import Batches, Order
 from penstock.transforms import RandomResizedCrop
 
@@ -144,7 +144,7 @@ def test_resuming_far_into_a_huge_epoch_reads_no_earlier_record(tmp_path: Path) 
     codecs = np.zeros(count, np.uint8)
     table.add_field(False, np.zeros(count, np.uint32), np.zeros(count, np.uint64), lengths, None, codecs)
     splits = np.full(count, -1, np.int16)
-    samples = Samples("huge", count, table, ("image",), {}, codecs, splits, (), lengths.astype(np.int64), 192)
+    samples = EngineTable("huge", count, table, ("image",), {}, codecs, splits, (), lengths.astype(np.int64), 192)
     pipeline = _native.Pipeline(table, _native.TransformProgram([]), _native.PipelineOptions())
 
     began = process_time()  # a neighbour's work is not ours

@@ -14,9 +14,9 @@ from penstock.codecs import parse_format
 from penstock.errors import ArgumentError
 from penstock.index import Ids
 from penstock.load.disk_probe import measure_disk
+from penstock.load.engine_table import EngineTable
 from penstock.load.format_trial import FORM_NUMBERS, Bench, Probe, Trial
 from penstock.load.loader_options import LoaderOptions, check_choice
-from penstock.load.samples import Samples
 from penstock.order import RankSchedule
 from penstock.order.cache_formats import ENCODED, CacheRoom, FormatCost, FormatSamples, choose_cache_formats, forecast
 from penstock.order.caches import policy_of
@@ -45,14 +45,14 @@ class CacheLayout:
     measured: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def at_most(cls, cached: str, samples: Samples) -> CacheLayout:
+    def at_most(cls, cached: str, samples: EngineTable) -> CacheLayout:
         """Return the layout, among those possible before measuring, that takes most memory to make."""
         if cached not in (DECODED, WEIR):
             return cls(cached)
         return cls(cached, forms=np.full(samples.num_samples, FORM_NUMBERS[WEIR], np.uint8))
 
     @classmethod
-    def estimated(cls, wanted: str, samples: Samples) -> CacheLayout:
+    def estimated(cls, wanted: str, samples: EngineTable) -> CacheLayout:
         """Estimate the layout without measuring: pixels take what the index says, Weir a typical part of that.
 
         What "decoded" would choose is taken to be pixels.
@@ -77,13 +77,13 @@ class CacheLayout:
         else:
             table.set_kept(self.forms, self.sizes.astype(np.uint64))
 
-    def sizes_of(self, samples: Samples, encoded: Sizes) -> Sizes:
+    def sizes_of(self, samples: EngineTable, encoded: Sizes) -> Sizes:
         """Return the bytes of each sample in memory: planned or, before measuring, at most."""
         if self.sizes is not None:
             return self.sizes
         return encoded if self.forms is None or samples.pixel_sizes is None else samples.pixel_sizes
 
-    def scratch_bytes(self, samples: Samples) -> int:
+    def scratch_bytes(self, samples: EngineTable) -> int:
         """Return the memory that a thread needs to convert a sample for the cache, in addition to decoding."""
         if self.forms is None or samples.pixel_sizes is None or not (self.forms == FORM_NUMBERS[WEIR]).any():
             return 0
@@ -101,7 +101,7 @@ class CacheLayout:
         }
 
 
-def check_cache_format(wanted: str, samples: Samples, options: LoaderOptions, cache: str) -> None:
+def check_cache_format(wanted: str, samples: EngineTable, options: LoaderOptions, cache: str) -> None:
     """Refuse an unknown format, and one that conflicts with other options."""
     check_choice("cache_format", wanted, CHOICES)
     if wanted == ENCODED:
@@ -134,7 +134,7 @@ def check_cache_format(wanted: str, samples: Samples, options: LoaderOptions, ca
 
 
 def plan_cache_layout(
-    cached: str, samples: Samples, rank_schedule: RankSchedule, room: CacheRoom, bench: Bench, *, may_encode: bool
+    cached: str, samples: EngineTable, rank_schedule: RankSchedule, room: CacheRoom, bench: Bench, *, may_encode: bool
 ) -> CacheLayout:
     """Choose the form of each format, and the room of each sample; the format is checked, and not "encoded".
 
@@ -175,7 +175,7 @@ def _tried(cached: str, candidates: Mapping[str, list[str]]) -> list[str]:
     return forms if cached == DECODED else [form for form in forms if form != ENCODED or len(forms) == 1]
 
 
-def _rooms(samples: Samples, trial: Trial, form: str) -> Sizes:
+def _rooms(samples: EngineTable, trial: Trial, form: str) -> Sizes:
     """Return the room of each sample, extrapolated from those that were tried.
 
     Pixels take what the index says (masks: what was found). The size of Weir is predicted from the pixels or from the
@@ -203,7 +203,7 @@ def scaled_sizes(sizes: Sizes, factor: float) -> Sizes:
 
 
 def _sources(
-    samples: Samples,
+    samples: EngineTable,
     formats: Mapping[str, Ids],
     candidates: Mapping[str, list[str]],
     tried: Mapping[str, Mapping[str, Trial]],
@@ -252,7 +252,7 @@ def _measured(sources: Mapping[str, FormatSamples], chosen: Mapping[str, str], r
 
 def _planned(
     cached: str,
-    samples: Samples,
+    samples: EngineTable,
     formats: Mapping[str, Ids],
     chosen: dict[str, str],
     sizes: Mapping[str, Mapping[str, Sizes]],

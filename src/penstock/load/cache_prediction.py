@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from penstock.load.cache_layout import DECODED, WEIR
 from penstock.load.cache_session import CacheSession
+from penstock.load.engine_table import EngineTable
 from penstock.load.fidelity_schedule import as_fidelity
 from penstock.load.plan_values import PlanValues
-from penstock.load.samples import Samples
 from penstock.order.cache_formats import ENCODED
 from penstock.order.caches import EpochCachePlan, open_cache
 from penstock.order.permutation import Indices
@@ -92,7 +92,7 @@ def _error(plan: PlanValues) -> float | None:
     return MEASURED_ERROR
 
 
-def bytes_read(samples: Samples, cache_plan: EpochCachePlan, read_bytes: int, fidelity: int | None = None) -> int:
+def bytes_read(samples: EngineTable, cache_plan: EpochCachePlan, read_bytes: int, fidelity: int | None = None) -> int:
     """Return the bytes that an epoch reads: whole pages of records, those that touch in one read; whole files."""
     ids, starts = cache_plan.reads
     if samples.records is None or samples.blocks is not None:

@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from penstock import _native
 from penstock.load.batch_columns import Drawn
+from penstock.load.engine_table import EngineTable
 from penstock.load.failures import Failure, FailureLog, substitutes
-from penstock.load.samples import Samples
 from penstock.order import Batches, Order
 from penstock.order.caches import EpochCachePlan
 
@@ -77,7 +77,7 @@ class Delivery(Iterator[BatchDict]):
     def __init__(
         self,
         pipeline: _native.Pipeline,
-        samples: Samples,
+        samples: EngineTable,
         part: EpochPart,
         depth: int,
         log: FailureLog,

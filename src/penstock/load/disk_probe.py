@@ -18,7 +18,7 @@ import numpy as np
 
 from penstock.counter_rng import draw
 from penstock.errors import printable
-from penstock.load.samples import Samples
+from penstock.load.engine_table import EngineTable
 from penstock.order import Window
 from penstock.order.disk_rates import DiskRates, choose_window, seek_seconds
 from penstock.storage import disk_of, file_size, probe_reads
@@ -56,7 +56,7 @@ class Measured:
         return {"pattern": "random" if self.window is None else "runs", "from": "measured", **asdict(self.disk)}
 
 
-def measure_pattern(samples: Samples, phase_seconds: float = PHASE_SECONDS) -> Measured | None:
+def measure_pattern(samples: EngineTable, phase_seconds: float = PHASE_SECONDS) -> Measured | None:
     """Choose how to read these samples from their disk; None for separate files and tiny shards."""
     disk = measure_disk(samples, phase_seconds)
     if disk is None:
@@ -64,7 +64,7 @@ def measure_pattern(samples: Samples, phase_seconds: float = PHASE_SECONDS) -> M
     return Measured(disk, choose_window(disk, float(samples.sizes.mean()), samples.num_samples))
 
 
-def measure_disk(samples: Samples, phase_seconds: float = PHASE_SECONDS) -> DiskRates | None:
+def measure_disk(samples: EngineTable, phase_seconds: float = PHASE_SECONDS) -> DiskRates | None:
     """Measure the disk of the samples by their largest shard; None for separate files and tiny shards."""
     if samples.records is None:
         return None
@@ -125,7 +125,7 @@ class SlowDiskWatch:
     advised_disks: ClassVar[set[int]] = set()
     """Devices that this process has given its advice for."""
 
-    def __init__(self, samples: Samples, reading: dict[str, Any]) -> None:
+    def __init__(self, samples: EngineTable, reading: dict[str, Any]) -> None:
         self._samples = samples
         self._reading = reading
         self._is_over = reading["from"] != DEFAULT or samples.records is None

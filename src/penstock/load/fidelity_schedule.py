@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from penstock.errors import ArgumentError
-from penstock.load.samples import Samples
+from penstock.load.engine_table import EngineTable
 from penstock.records.fidelity import check_fidelity
 
 Schedule = Sequence[tuple[int, int | None]]
@@ -48,7 +48,7 @@ class Fidelity:
         self._override = epoch, scans
 
 
-def as_fidelity(wish: FidelityLike, samples: Samples) -> Fidelity:
+def as_fidelity(wish: FidelityLike, samples: EngineTable) -> Fidelity:
     """Convert an option to a `Fidelity`, checked against what is stored."""
     if wish is not None and samples.blocks is None:
         raise ArgumentError(

@@ -15,8 +15,8 @@ from penstock.errors import PenstockError, SourceError
 from penstock.index import ASK, WHOLE, Field, FileNames, ImageColumns, SampleIndex
 from penstock.index.source_files import sizes_of_files
 from penstock.load.batch_columns import ListColumn, batch_columns
+from penstock.load.engine_table import EngineTable
 from penstock.load.header_probe import header_of
-from penstock.load.samples import Samples
 from penstock.sources.folder_index import FolderIndex
 from penstock.storage import read_range
 
@@ -24,14 +24,14 @@ LOSSLESS = ("cityscapes", "masks")
 """Kinds whose images are mostly PNGs, which a command that we propose must not make lossy."""
 
 
-def samples_of_files(index: SampleIndex, chosen: list[Field], fields: Sequence[str] | None) -> Samples:
+def samples_of_files(index: SampleIndex, chosen: list[Field], fields: Sequence[str] | None) -> EngineTable:
     """Prepare images that lie in files: whole ones, parts of archives, or several files per sample."""
     images = [_placed(index, field) for field in chosen]
     reads_whole = len(images) == 1 and not images[0].offset.any()
     is_apart = any(not np.array_equal(found.file, images[0].file) for found in images[1:])
     heads = _Heads(index, images[0])
     scalars, lists = _columns(index, fields, heads)
-    return Samples(
+    return EngineTable(
         place=index.place,
         index=index,
         num_samples=index.num_samples,

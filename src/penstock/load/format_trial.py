@@ -11,8 +11,8 @@ import numpy.typing as npt
 from penstock import _native
 from penstock.index import Ids
 from penstock.load.budget import MIB, Budget
+from penstock.load.engine_table import EngineTable
 from penstock.load.loader_options import LoaderOptions, native_options
-from penstock.load.samples import Samples
 
 FORM_NUMBERS = {"encoded": 0, "pixels": 1, "weir:fast": 2}
 """Numbers of the forms in the native table."""
@@ -51,7 +51,7 @@ class Bench:
 class Probe:
     """Trial of forms on a few samples of each format; changes `samples.table`."""
 
-    def __init__(self, samples: Samples, formats: Mapping[str, Ids], bench: Bench) -> None:
+    def __init__(self, samples: EngineTable, formats: Mapping[str, Ids], bench: Bench) -> None:
         assert samples.pixel_sizes is not None, "of a dataset"
         self._samples = samples
         self._bench = bench

@@ -11,7 +11,7 @@ from penstock import _native
 from penstock.codecs import ImageInfo, inspect
 from penstock.errors import PenstockError
 from penstock.index import Ids
-from penstock.load.samples import Samples
+from penstock.load.engine_table import EngineTable
 
 NUM_LARGEST, NUM_SPREAD = 32, 32  # some ms from the page cache, less than a second from a disk that seeks
 HEAD_BYTES = 1 << 16
@@ -27,7 +27,7 @@ class SizeEstimate:
     """Scratch of the codec, besides the pixels."""
 
 
-def probe_headers(samples: Samples, selection: Ids) -> SizeEstimate | None:
+def probe_headers(samples: EngineTable, selection: Ids) -> SizeEstimate | None:
     """Read the headers of the largest files and of some others; None if no header could be read.
 
     A damaged file is reported when it is loaded.
@@ -40,7 +40,7 @@ def probe_headers(samples: Samples, selection: Ids) -> SizeEstimate | None:
     return SizeEstimate(max(seen.pixel_bytes for seen in found), max(seen.working_bytes for seen in found))
 
 
-def some_of(samples: Samples, selection: Ids) -> Ids:
+def some_of(samples: EngineTable, selection: Ids) -> Ids:
     """Select samples, the largest files first; the same ones every time."""
     by_size = selection[np.argsort(-samples.sizes[selection], kind="stable")]
     largest, rest = by_size[:NUM_LARGEST], np.sort(by_size[NUM_LARGEST:])
@@ -49,7 +49,7 @@ def some_of(samples: Samples, selection: Ids) -> Ids:
     return np.concatenate([largest, rest[places]])
 
 
-def _look(samples: Samples, sample: int) -> SizeEstimate | None:
+def _look(samples: EngineTable, sample: int) -> SizeEstimate | None:
     assert samples.read_head is not None
     info = header_of(samples.read_head, sample)
     if info is None:

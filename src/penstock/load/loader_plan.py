@@ -14,6 +14,7 @@ from penstock.index import Ids, SampleIndex
 from penstock.load.budget import CacheRequest, MemoryRequest, memory_for_cache, plan_budget
 from penstock.load.cache_layout import CacheLayout, check_cache_format
 from penstock.load.cache_prediction import EpochPrediction, predict_epochs
+from penstock.load.engine_table import EngineTable
 from penstock.load.fidelity_schedule import as_fidelity
 from penstock.load.header_probe import probe_headers, some_of
 from penstock.load.loader_keywords import signature_with_keywords
@@ -23,7 +24,6 @@ from penstock.load.open_samples import open_samples
 from penstock.load.plan_page import page_of
 from penstock.load.plan_values import PlanValues
 from penstock.load.resources import choose_resources, local_world_size
-from penstock.load.samples import Samples
 from penstock.load.windows import AUTO, FoundWindow, find_window, reading_of
 from penstock.order import MOST_LANES, WINDOW_LANES, Order, Window
 from penstock.order.cache_formats import ENCODED
@@ -140,13 +140,17 @@ def plan_loader(source: AnyPlace | SampleIndex | LoaderPlan, **keywords: Unpack[
 plan_loader.__signature__ = signature_with_keywords("source")  # type: ignore[attr-defined]  # for help()
 
 
-def open_source(source: AnyPlace | SampleIndex, options: LoaderOptions) -> Samples:
+def open_source(source: AnyPlace | SampleIndex, options: LoaderOptions) -> EngineTable:
     """Open the samples at a path, or those of an index, as a loader reads them."""
     return open_samples(source, options.output.fields, options.reading.on_progress)
 
 
 def make_plan(
-    samples: Samples, options: LoaderOptions, *, window: FoundWindow | None = None, layout: CacheLayout | None = None
+    samples: EngineTable,
+    options: LoaderOptions,
+    *,
+    window: FoundWindow | None = None,
+    layout: CacheLayout | None = None,
 ) -> LoaderPlan:
     """Make the plan; `window` and `layout` are what a loader has measured, if it has."""
     chosen = options.ordering
@@ -206,7 +210,7 @@ def _members(basis: PlanBasis) -> dict[str, Any]:
     return {member.name: getattr(basis, member.name) for member in fields(basis)}
 
 
-def order_of(samples: Samples, selection: Ids | None, seed: int, *, shuffle: bool, window: Window | None) -> Order:
+def order_of(samples: EngineTable, selection: Ids | None, seed: int, *, shuffle: bool, window: Window | None) -> Order:
     """Return the order of the selected samples."""
     if selection is not None and len(selection) == 0:
         raise ArgumentError("no sample is left", where="subset", fix="choose at least one sample", code=100)
@@ -226,7 +230,7 @@ def order_of(samples: Samples, selection: Ids | None, seed: int, *, shuffle: boo
     )
 
 
-def check_fields(samples: Samples, names: Sequence[str] | None, *, may_replace: bool) -> None:
+def check_fields(samples: EngineTable, names: Sequence[str] | None, *, may_replace: bool) -> None:
     """Refuse fields in `as_tuple` that batches do not have."""
     known = [*samples.image_fields, *samples.scalars, *samples.lists, "id", *(["valid"] if may_replace else [])]
     for name in names or ():

@@ -12,11 +12,11 @@ from penstock import _native
 from penstock.index import Ids
 from penstock.load.budget import CacheRequest, MemoryRequest, depth_for
 from penstock.load.cache_layout import CacheLayout
+from penstock.load.engine_table import EngineTable
 from penstock.load.fidelity_schedule import as_fidelity
 from penstock.load.header_probe import SizeEstimate
 from penstock.load.loader_options import LoaderOptions
 from penstock.load.resources import Resources
-from penstock.load.samples import Samples
 from penstock.load.windows import open_bytes
 from penstock.machine import memory as machine_memory
 from penstock.order import Order, RankSchedule
@@ -42,7 +42,7 @@ class HeaderReads:
 class PlanBasis:
     """Hold everything that decides how memory is divided."""
 
-    samples: Samples
+    samples: EngineTable
     options: LoaderOptions
     chain: Chain
     order: Order

@@ -15,7 +15,7 @@ from penstock.index import Field, SampleIndex, StoredColumns
 from penstock.index.fields import LOADED_ROLES
 from penstock.load.batch_columns import batch_columns
 from penstock.load.blocks import find_blocks
-from penstock.load.samples import Samples
+from penstock.load.engine_table import EngineTable
 from penstock.order import Window
 from penstock.records import Dataset
 from penstock.records.dataset import record_sizes
@@ -28,7 +28,7 @@ Codec = tuple[str, tuple[int, ...]]
 """A codec's name, and the scans that its pieces have."""
 
 
-def prepare(index: SampleIndex, fields: Sequence[str] | None = None) -> Samples:
+def prepare(index: SampleIndex, fields: Sequence[str] | None = None) -> EngineTable:
     """Prepare an index for the engine, with these fields (by default the image, all its masks, and all columns)."""
     chosen = _chosen_fields(index, fields)
     if isinstance(index, Dataset):
@@ -38,7 +38,7 @@ def prepare(index: SampleIndex, fields: Sequence[str] | None = None) -> Samples:
     return samples_of_files(index, chosen, fields)
 
 
-def _of_dataset(dataset: Dataset, chosen: list[Field], fields: Sequence[str] | None) -> Samples:
+def _of_dataset(dataset: Dataset, chosen: list[Field], fields: Sequence[str] | None) -> EngineTable:
     locations = [dataset.locations(field.name) for field in chosen]
     codecs = list(dict.fromkeys(codec_of(text) for found in locations for text in found.formats))
     blocks = find_blocks(locations, dataset.place)
@@ -51,7 +51,7 @@ def _of_dataset(dataset: Dataset, chosen: list[Field], fields: Sequence[str] | N
     for field, found in zip(chosen, locations, strict=True):
         _add_field(table, field, found, codecs, dataset.place)
     scalars, lists = batch_columns(dataset, fields, np.stack([locations[0].height, locations[0].width], axis=1))
-    return Samples(
+    return EngineTable(
         place=dataset.place,
         index=dataset,
         num_samples=len(locations[0]),

@@ -10,10 +10,10 @@ from penstock.functions.forms import Arrays, Forms
 from penstock.functions.keywords import check_keywords
 from penstock.functions.sample import SampleFunctions
 from penstock.load.batch_columns import Boxes, Lists, Points
+from penstock.load.engine_table import EngineTable
 from penstock.load.failures import FailureLog
 from penstock.load.plan_values import PlanValues
 from penstock.load.python_stage import PythonStage, choose_place
-from penstock.load.samples import Samples
 from penstock.transforms.functions import Takes, is_of_torchvision, refuse_partial, takes
 
 TENSORS = "penstock.torch.python_transforms"
@@ -41,7 +41,7 @@ def open_stage(plan: PlanValues, roles: dict[str, str], forms: Forms) -> PythonS
     return PythonStage(functions, place, FailureLog(plan.options.errors))
 
 
-def roles_of(samples: Samples, delivered: Sequence[str] | None) -> dict[str, str]:
+def roles_of(samples: EngineTable, delivered: Sequence[str] | None) -> dict[str, str]:
     """Return the roles of delivered fields except the image: images, masks, boxes, points, lists of numbers."""
     roles: dict[str, str] = {}
     for name in samples.image_fields[1:]:

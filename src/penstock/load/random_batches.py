@@ -9,8 +9,8 @@ import numpy as np
 from penstock import _native
 from penstock.index import Ids
 from penstock.load.delivery import BatchDict
+from penstock.load.engine_table import EngineTable
 from penstock.load.failures import Failure
-from penstock.load.samples import Samples
 
 SAMPLE_STREAM = 0xF1DE  # apart from the numbers that shuffle epochs
 
@@ -23,7 +23,7 @@ def chosen_samples(selection: Ids, count: int, seed: int, rank: int, world_size:
 
 
 def read_samples(
-    pipeline: _native.Pipeline, samples: Samples, ids: Ids, batch_size: int, seed: int, fidelity: int | None
+    pipeline: _native.Pipeline, samples: EngineTable, ids: Ids, batch_size: int, seed: int, fidelity: int | None
 ) -> Iterator[BatchDict]:
     """Load these samples in batches with the random choices of epoch 0. Nothing is cached."""
     for begin in range(0, len(ids), batch_size):

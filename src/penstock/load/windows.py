@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from penstock.load.disk_probe import DEFAULT, measure_pattern
+from penstock.load.engine_table import EngineTable
 from penstock.load.loader_options import WindowLike, check_count
-from penstock.load.samples import Samples
 from penstock.order import Order, RankSchedule, Window
 from penstock.order.caches import EpochCachePlan, open_cache, policy_of
 from penstock.order.shuffle_quality import measure
@@ -31,7 +31,7 @@ class FoundWindow:
     reading: Mapping[str, Any]
 
 
-def find_window(window: WindowLike, samples: Samples, cache: str | None = None) -> FoundWindow:
+def find_window(window: WindowLike, samples: EngineTable, cache: str | None = None) -> FoundWindow:
     """Return the window that an option means; nothing is measured.
 
     The option is a number of samples of a run, bytes of a run as text ("4MiB"), or a `Window`; None and "auto" mean
@@ -48,7 +48,7 @@ def find_window(window: WindowLike, samples: Samples, cache: str | None = None) 
     return FoundWindow(recorded, reading_of(recorded, "dataset" if recorded is not None else "cache"))
 
 
-def measure_window(samples: Samples) -> FoundWindow | None:
+def measure_window(samples: EngineTable) -> FoundWindow | None:
     """Measure which window the disk needs; None for files, and for shards that are too small to tell."""
     measured = measure_pattern(samples)
     return None if measured is None else FoundWindow(measured.window, measured.as_stats())
@@ -59,7 +59,7 @@ def reading_of(window: Window | None, reason: str) -> dict[str, Any]:
     return {"pattern": "random" if window is None else "runs", "from": reason}
 
 
-def _given(window: Window | int | str, samples: Samples) -> Window:
+def _given(window: Window | int | str, samples: EngineTable) -> Window:
     if isinstance(window, str):
         run_bytes = parse_bytes(window, name="window")
         return Window(max(1, int(run_bytes // max(1.0, float(samples.sizes.mean())))))

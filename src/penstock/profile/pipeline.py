@@ -22,9 +22,9 @@ from penstock import _native
 from penstock.codecs import parse_format
 from penstock.index.file_names import as_folder, pack_names
 from penstock.load.delivery import Delivery, EpochPart, Progress
+from penstock.load.engine_table import EngineTable
 from penstock.load.failures import FailureLog
 from penstock.load.loader_options import ErrorOptions
-from penstock.load.samples import Samples
 from penstock.order import Batches, Order
 from penstock.profile.profile_values import Measurement
 from penstock.storage import write_file
@@ -84,7 +84,7 @@ class _Running:
         options.read_bytes = max(64 * MIB, 2 * int(lengths.max()))
         options.scratch_bytes = 256 * MIB * threads
         options.idle_bytes = 64 * MIB
-        self._samples = Samples(
+        self._samples = EngineTable(
             place=str(paths[0]),
             num_samples=count,
             table=table,

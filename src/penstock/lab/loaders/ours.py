@@ -11,8 +11,8 @@ from penstock.index import Ids
 from penstock.lab.loaders.contract import LoaderSpec
 from penstock.load import Loader, LoaderPlan, plan_loader
 from penstock.load.batch_sink import EncodedSink
+from penstock.load.engine_table import EngineTable
 from penstock.load.open_samples import open_samples
-from penstock.load.samples import Samples
 from penstock.transforms import CenterCrop, RandomCrop, RandomHorizontalFlip, RandomResizedCrop, Resize, Transform
 
 HELD_OUT = 5
@@ -58,7 +58,7 @@ def open_loader(spec: LoaderSpec) -> OurLoader:
     return OurLoader(spec)
 
 
-def _plan(spec: LoaderSpec, samples: Samples, ids: Ids | None) -> LoaderPlan:
+def _plan(spec: LoaderSpec, samples: EngineTable, ids: Ids | None) -> LoaderPlan:
     return plan_loader(
         spec.path,
         batch_size=spec.batch_size,
@@ -99,7 +99,7 @@ def transforms_of(spec: LoaderSpec) -> list[Transform] | None:
     return kinds[spec.crop]
 
 
-def part_of(samples: Samples, part: str, share: float = 1.0) -> Ids | None:
+def part_of(samples: EngineTable, part: str, share: float = 1.0) -> Ids | None:
     """Return the ids of training or validation: the data's splits, else every fifth sample is held out.
 
     With a share, only the first samples of each class are used, in the order of keys.

@@ -17,8 +17,8 @@ from penstock.order import Window
 
 
 @dataclass(frozen=True)
-class Samples:
-    """Samples by id, from 0 to `num_samples` - 1."""
+class EngineTable:
+    """Samples by id, from 0 to `num_samples` - 1: the table of the native engine, and columns of batches."""
 
     place: str
     """The folder or dataset, for messages."""
