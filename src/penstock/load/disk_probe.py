@@ -1,40 +1,33 @@
 """Detection of slow random reads on the dataset's disk, by timing a few reads of its shards.
 
-With `window="auto"` the result sets the window. Otherwise the disk is measured at most once, when a loader has waited
-for it for a while, and the result is only advice: an order that depended on the machine would differ between machines.
+Only `window="auto"` and `cache_format="auto"` ask for it, when a loader is made; training never does.
 """
 
 from __future__ import annotations
 
-import logging
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from itertools import count, islice
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from penstock.counter_rng import draw
-from penstock.errors import printable
 from penstock.load.engine_table import EngineTable
 from penstock.order import Window
 from penstock.order.disk_rates import DiskRates, choose_window, seek_seconds
-from penstock.storage import disk_of, file_size, probe_reads
+from penstock.storage import file_size, probe_reads
 
 LARGE = 1 << 20
 PAGE = 4096
 NUM_LARGE, NUM_RECORDS = 4, 16  # in one call
 ROUNDS = 2  # once this way around, once that: a second or two on a slow disk, nothing on a fast one
 PHASE_SECONDS = 0.4  # a throttle of the kernel lets a tenth of a second's bytes through at once
-GLANCE_SECONDS = 0.05  # the same while somebody waits for a batch: less certain, so more must be gained
 PHASE_BYTES = 32 << 20
-ADVICE_GAIN = 3.0  # nobody asked: a disk that seeks gains far more, and a busy one is not to be taken for it
 DEPTH = 16
 LEAST_SEEKING_SECONDS = 1e-6
-PATIENCE_SECONDS = 5.0  # of waiting for reads, before it is worth a look
-LOG = logging.getLogger("penstock")
 DEFAULT = "default"
 """Origin of a pattern that neither the user nor the dataset chose."""
 
@@ -45,11 +38,6 @@ class Measured:
 
     disk: DiskRates
     window: Window | None
-
-    def gain(self, record_bytes: float) -> float:
-        """Return how many times as fast the window's runs are read as single records."""
-        run = 1 if self.window is None else self.window.run
-        return self.disk.records_per_second(record_bytes, run) / self.disk.records_per_second(record_bytes)
 
     def as_stats(self) -> dict[str, Any]:
         """Convert the measurement for `Loader.stats()`."""
@@ -65,10 +53,10 @@ def measure_pattern(samples: EngineTable, phase_seconds: float = PHASE_SECONDS) 
 
 
 def measure_disk(samples: EngineTable, phase_seconds: float = PHASE_SECONDS) -> DiskRates | None:
-    """Measure the disk of the samples by their largest shard; None for separate files and tiny shards."""
-    if samples.records is None:
-        return None
+    """Measure the disk of the samples by their largest shard; None for separate files, stores and tiny shards."""
     assert samples.index is not None
+    if samples.records is None or samples.index.store is not None:
+        return None
     largest = Path(max(map(os.fsdecode, samples.index.files), key=file_size))
     return measure_shard(largest, float(samples.sizes.mean()), phase_seconds)
 
@@ -117,47 +105,3 @@ def _in_a_row(num_places: int) -> Iterator[int]:
 def _scattered(num_places: int) -> Iterator[int]:
     """Yield random places, never the same in turn, because a disk has its own cache."""
     return (int(place) for chunk in count() for place in draw(0, chunk, np.arange(NUM_RECORDS)) % np.uint64(num_places))
-
-
-class SlowDiskWatch:
-    """Monitor that advises a window, once per process and disk, if a loader waits for a slow disk."""
-
-    advised_disks: ClassVar[set[int]] = set()
-    """Devices that this process has given its advice for."""
-
-    def __init__(self, samples: EngineTable, reading: dict[str, Any]) -> None:
-        self._samples = samples
-        self._reading = reading
-        self._is_over = reading["from"] != DEFAULT or samples.records is None
-
-    def is_time(self, wait_seconds: float, run_seconds: float) -> bool:
-        """Return whether the consumer has waited long enough to measure the disk."""
-        return not self._is_over and wait_seconds >= max(PATIENCE_SECONDS, run_seconds / 2)
-
-    def look(self, counters: Mapping[str, Any]) -> None:
-        """Measure the disk if the loader waits for reads. No other read may be in flight."""
-        self._is_over = True
-        measured = None
-        if counters["decode_wait_seconds"] > counters["decode_busy_seconds"]:
-            measured = measure_pattern(self._samples, GLANCE_SECONDS)
-        if measured is not None:
-            self._reading.update(asdict(measured.disk))
-            if measured.window is not None and measured.gain(float(self._samples.sizes.mean())) >= ADVICE_GAIN:
-                self._advise(measured.window)
-
-    def _advise(self, window: Window) -> None:
-        self._reading["advice"] = (
-            f"this disk seeks: window={window.run} would read runs of {window.run} records at once"
-        )
-        disk = disk_of(self._samples.place)
-        if disk in self.advised_disks:
-            return
-        self.advised_disks.add(disk)
-        LOG.warning(
-            "Loader: the disk of %s seeks, and records are read one by one. `window=%d` reads runs of %d at once; it "
-            "is part of the order, so write it for every rank. `penstock profile`, `plan` and `build --plan` on this "
-            "disk record it in the dataset. `window=False` keeps the full permutation, and says no more.",
-            printable(self._samples.place),
-            window.run,
-            window.run,
-        )

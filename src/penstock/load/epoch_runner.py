@@ -12,13 +12,13 @@ from penstock import _native
 from penstock.errors import ArgumentError, PenstockError
 from penstock.load.cache_session import CacheSession
 from penstock.load.delivery import BatchDict, Delivery, EpochPart, Progress
-from penstock.load.disk_probe import SlowDiskWatch
 from penstock.load.epoch_ahead import AheadEpoch, EpochAhead
 from penstock.load.failures import FailureLog
 from penstock.load.fidelity_schedule import as_fidelity
 from penstock.load.loader_options import LAYOUTS, native_options
 from penstock.load.loader_plan import LoaderPlan
 from penstock.load.process import CANCELLED, explained
+from penstock.load.slow_reads import SlowReadWatch
 from penstock.order import Batches, State
 from penstock.order.caches import CacheOrder, EpochCachePlan
 
@@ -34,7 +34,7 @@ class EpochRunner:
         self.delivered = 0
         self.is_closed = False
         self.reading: dict[str, Any] = dict(plan.reading)
-        self.disk_watch = SlowDiskWatch(plan.samples, self.reading)
+        self.read_watch = SlowReadWatch(plan.samples, self.reading)
         self._fidelity = as_fidelity(plan.options.reading.fidelity, plan.samples)
         self._caches = CacheSession(plan)
         self.ahead = EpochAhead(plan.options.reading.overlap_epochs)
@@ -149,13 +149,10 @@ class EpochRunner:
         self.plan = replace(self.plan, memory=replace(memory, cache_bytes=min(memory.cache_bytes, cache_bytes)))
         self._caches = CacheSession(self.plan)
 
-    def look_at_disk(self, delivery: Delivery) -> None:
-        """Measure the disk once, if the consumer has waited for it long enough and no window is set."""
-        if self.disk_watch.is_time(self.progress.wait_seconds, self.progress.run_seconds):
-            delivery.settle()
-            if self.ahead.found is not None:
-                self.ahead.found.delivery.settle()
-            self.disk_watch.look(self.pipeline.stats())
+    def look_at_reads(self) -> None:
+        """Look at the counters of reads once, if the consumer has waited long enough and no window is set."""
+        if self.read_watch.is_time(self.progress.wait_seconds, self.progress.run_seconds):
+            self.read_watch.look(self.pipeline.stats(), self.progress.run_seconds)
 
     def check_open(self) -> None:
         """Raise if the loader was closed, because an epoch must not end early silently."""

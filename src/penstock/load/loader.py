@@ -276,7 +276,7 @@ class Loader:
                 batch = runner.take(delivery)
             if batch is None:
                 break
-            runner.look_at_disk(delivery)
+            runner.look_at_reads()
             yield self._sink.decoded(batch, drawing), delivery.delivered
         runner.check_open()
 

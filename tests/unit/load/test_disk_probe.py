@@ -10,7 +10,6 @@ import pytest
 import penstock
 from penstock import Loader
 from penstock.build import build, load_plan
-from penstock.load import disk_probe
 from penstock.machine import EMULATED_DISK, EmulatedDisk
 from penstock.order import WINDOW_LANES
 from penstock.order.disk_rates import DiskRates, choose_window
@@ -122,32 +121,3 @@ def test_a_state_brings_its_window(dataset: Path) -> None:
     with Loader(dataset, batch_size=16, cache="none") as loader:
         loader.load_state_dict(state)
         assert loader.stats()["reading"] == {"pattern": "runs", "from": "state"}
-
-
-def test_a_loader_that_waits_for_a_disk_that_seeks_says_once_what_to_write(
-    dataset: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr(disk_probe, "PATIENCE_SECONDS", 0.05)
-    monkeypatch.setattr(disk_probe.SlowDiskWatch, "advised_disks", set())
-    monkeypatch.setenv(EMULATED_DISK, EmulatedDisk(None, 400).as_text())
-    for _ in range(2):
-        with Loader(dataset, batch_size=16, cache="none") as loader:
-            assert sum(1 for _ in loader) == 16
-            assert "window=" in loader.stats()["reading"]["advice"]
-    assert [record.name for record in caplog.records if "seeks" in record.message] == ["penstock"]
-    with Loader(dataset, batch_size=16, cache="none", window=False) as told:
-        assert sum(1 for _ in told) == 16
-        assert "advice" not in told.stats()["reading"]
-
-
-def test_a_loader_that_waits_for_bytes_is_not_told_to_read_runs(
-    dataset: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr(disk_probe, "PATIENCE_SECONDS", 0.05)
-    monkeypatch.setattr(disk_probe.SlowDiskWatch, "advised_disks", set())
-    monkeypatch.setenv(EMULATED_DISK, EmulatedDisk(10e6, None).as_text())
-    with Loader(dataset, batch_size=16, cache="none") as loader:
-        assert sum(1 for _ in loader) == 16
-        assert loader.stats()["reading"]["bytes_per_second"] > 0  # it was looked at
-        assert "advice" not in loader.stats()["reading"]
-    assert not [record for record in caplog.records if "seeks" in record.message]
