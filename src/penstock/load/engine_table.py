@@ -14,6 +14,7 @@ from penstock.index import Ids, SampleIndex, Subset
 from penstock.load.batch_columns import ListColumn
 from penstock.load.blocks import Blocks
 from penstock.order import Window
+from penstock.storage import Store
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,11 @@ class EngineTable:
     def ids(self) -> Ids:
         """Ids of the chosen samples, ascending."""
         return np.arange(self.num_samples) if self.selection is None else self.selection
+
+    @property
+    def store(self) -> Store | None:
+        """The store that holds the bytes; None if they are in files of a local disk."""
+        return None if self.index is None else self.index.store
 
     def refuse_unloadable(self) -> None:
         """Refuse, before the first batch, chosen files that a loader cannot decode."""

@@ -244,7 +244,7 @@ class EpochRunner:
 
     def _open_pipeline(self) -> _native.Pipeline:
         plan = self.plan
-        memory, options = plan.memory, native_options(plan.options, plan.resources.cache)
+        memory, options = plan.memory, native_options(plan.options, plan.resources.cache, plan.samples.store)
         options.layout = LAYOUTS[self._pixel_layout]
         options.num_threads = plan.resources.threads
         options.read_bytes = memory.read_bytes

@@ -71,7 +71,10 @@ class Probe:
         return {name: trial for name, trial in found.items() if trial is not None}
 
     def _options(self) -> _native.PipelineOptions:
-        budget, options = self._bench.budget, native_options(self._bench.options, self._bench.cache)
+        budget, options = (
+            self._bench.budget,
+            native_options(self._bench.options, self._bench.cache, self._samples.store),
+        )
         options.num_threads = 1
         options.read_bytes = budget.read_bytes
         options.scratch_bytes = budget.scratch_bytes

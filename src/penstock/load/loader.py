@@ -68,6 +68,8 @@ class Loader:
         layout: "NHWC" or "NCHW".
         verify: Check checksums at the "first" read of a sample, "always" or "never".
         max_pixels: Refuse images with more pixels.
+        readers: Threads that wait for reads through a store, or of separate files. Default: as many as the store
+            asks for, 4 for files of a local disk.
         on_error: "raise", "skip" or "replace" samples that fail to load.
         max_errors: Raise after this many different samples failed.
         rank: Rank of this process.

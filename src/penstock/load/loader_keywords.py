@@ -35,6 +35,7 @@ class CommonKeywords(TypedDict, total=False):
     channels: str
     verify: str
     max_pixels: int
+    readers: int | None
     on_error: str
     max_errors: int
     fields: Sequence[str] | None

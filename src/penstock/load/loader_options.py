@@ -18,7 +18,7 @@ from penstock.index import Subset
 from penstock.load.fidelity_schedule import FidelityLike
 from penstock.order import Window
 from penstock.order.caches import CACHES, OWN_CACHES
-from penstock.storage import disk_limit
+from penstock.storage import Store, disk_limit
 from penstock.transforms.apply import Transforms
 from penstock.types import OnProgress, no_progress
 
@@ -93,6 +93,8 @@ class ReadOptions:
     """Options of reading, verifying and decoding."""
 
     threads: int = 0
+    readers: int | None = None
+    """Threads that wait for reads; None: what the store asks for, 4 for files of a local disk."""
     verify: str = "first"
     decode: str = "exact"
     max_pixels: int = DEFAULT_MAX_PIXELS
@@ -103,6 +105,8 @@ class ReadOptions:
 
     def __post_init__(self) -> None:
         check_count("threads", self.threads, 0)
+        if self.readers is not None:
+            check_count("readers", self.readers, 1)
         check_choice("verify", self.verify, VERIFY)
         check_choice("decode", self.decode, DECODES)
         check_count("max_pixels", self.max_pixels, 1)
@@ -201,8 +205,8 @@ def options_of(keywords: Mapping[str, Any]) -> LoaderOptions:
     return LoaderOptions(**parts)
 
 
-def native_options(options: LoaderOptions, cache: str) -> _native.PipelineOptions:
-    """Convert the options for the native pipeline; `cache` is the chosen policy."""
+def native_options(options: LoaderOptions, cache: str, store: Store | None = None) -> _native.PipelineOptions:
+    """Convert the options for the native pipeline; `cache` is the chosen policy, `store` holds the bytes."""
     reading, output = options.reading, options.output
     native = _native.PipelineOptions()
     native.caching = _native.Caching.SYSTEM if CACHES[cache].buffered else _native.Caching.NONE
@@ -213,6 +217,10 @@ def native_options(options: LoaderOptions, cache: str) -> _native.PipelineOption
     native.max_pixels = reading.max_pixels
     native.undecoded = output.undecoded
     native.read_limit = disk_limit()
+    if reading.readers is not None:
+        native.num_readers = reading.readers
+    elif store is not None:
+        native.num_readers = store.num_readers
     return native
 
 

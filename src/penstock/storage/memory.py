@@ -19,6 +19,8 @@ class MemoryStore(Store):
     [b'ell', b'h']
     """
 
+    num_readers = 2  # a read takes no time to wait for
+
     def __init__(self, objects: Mapping[str, bytes] | None = None) -> None:
         self._objects: dict[str, bytes] = {}
         for name, data in (objects or {}).items():

@@ -66,6 +66,8 @@ class Store(ABC):
 
     root: Path | None = None
     """Folder of a local disk whose files are the objects, so that readers may open them; None for other stores."""
+    num_readers: int = 16
+    """Reads that a loader keeps under way unless it is told otherwise, each on a thread. Far stores need many."""
 
     @property
     @abstractmethod

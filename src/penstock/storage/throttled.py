@@ -17,6 +17,7 @@ class ThrottledStore(Store):
 
     def __init__(self, store: Store, *, bytes_per_second: float = 0.0, reads_per_second: float = 0.0) -> None:
         self._store = store
+        self.num_readers = max(store.num_readers, type(self).num_readers)  # reads wait, as those of a far store do
         self._limit = _native.ReadLimit(bytes_per_second, reads_per_second)
 
     @property
