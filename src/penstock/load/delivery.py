@@ -157,6 +157,11 @@ class Delivery(Iterator[BatchDict]):
             ids = self._substitute(batch, ids, failures)
         return self._collect(batch, ids)
 
+    def settle(self) -> None:
+        """Wait for batches in flight; they are delivered later, in order."""
+        for batch, _ in list(self.pending):
+            self._pipeline.wait(batch)
+
     def cancel(self) -> None:
         """Cancel batches in flight."""
         self._is_cancelled = True

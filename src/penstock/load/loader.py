@@ -44,7 +44,7 @@ class Loader:
     is a function of (seed, epoch, dataset, window): the same on any number of threads and ranks.
 
     Args:
-        path: Path of a dataset or folder, an opened index, or a plan made by `plan_loader` (then without keywords).
+        path: Path or place in a store, an opened index, or a plan made by `plan_loader` (then without keywords).
         batch_size: Samples of a batch, on each rank.
         seed: Seed of the order and of random transforms.
         memory: Memory of the node, in bytes or as text ("8GiB"), for everything the loader allocates. Default: half of
@@ -68,8 +68,7 @@ class Loader:
         layout: "NHWC" or "NCHW".
         verify: Check checksums at the "first" read of a sample, "always" or "never".
         max_pixels: Refuse images with more pixels.
-        readers: Threads that wait for reads through a store, or of separate files. Default: as many as the store
-            asks for, 4 for files of a local disk.
+        readers: Threads that wait for reads through a store, or of separate files. Default: as the store asks for.
         on_error: "raise", "skip" or "replace" samples that fail to load.
         max_errors: Raise after this many different samples failed.
         rank: Rank of this process.
@@ -90,7 +89,6 @@ class Loader:
     ...     [batch["image"].shape for batch in loader]
     [(2, 4, 5, 3), (1, 4, 5, 3)]
     >>> folder.cleanup()
-
     """
 
     def __init__(

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import errno
 import pickle
-import subprocess
-import sys
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -214,42 +212,3 @@ def test_as_many_reads_are_under_way_as_the_store_or_the_user_says(
 def test_a_number_of_readers_must_be_positive(folder: Path) -> None:
     with pytest.raises(penstock.ArgumentError, match="readers"):
         Loader(folder / "data.pen", readers=0)
-
-
-AT_EXIT = """
-import sys, threading
-import penstock
-from penstock.storage import LocalStore, MemoryStore
-
-class Slow(MemoryStore):
-    begun = threading.Event()
-    def read_ranges(self, name, ranges):
-        if name.endswith(".shard"):
-            self.begun.set()
-            threading.Event().wait({seconds})
-        return super().read_ranges(name, ranges)
-
-local = LocalStore(sys.argv[1])
-store = Slow({{found.name: local.read(found.name) for found in local.list()}})
-loader = penstock.Loader(penstock.open(store=store), batch_size=8, cache="none", readers=4)
-reading = threading.Thread(target=lambda: next(iter(loader)), daemon=True)
-reading.start()
-assert store.begun.wait(60)
-{ending}
-"""
-
-
-@pytest.mark.parametrize("seconds", [0.05, 5])
-@pytest.mark.parametrize("ending", ["", "sys.exit(0)", "del loader"])
-def test_a_program_ends_while_its_store_is_read(folder: Path, seconds: float, ending: str) -> None:
-    program = AT_EXIT.format(seconds=seconds, ending=ending)
-
-    done = subprocess.run(
-        [sys.executable, "-c", program, str(folder / "data.pen")],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-
-    assert done.returncode == 0, done.stderr
