@@ -14,7 +14,13 @@ struct Avx512 {
     using Wide = Wide32;
     static constexpr bool kShuffles = true;
 
-    static __m128i select(__m128i mask, __m128i yes, __m128i no) { return _mm_ternarylogic_epi32(mask, yes, no, 0xca); }
+    static __m128i select(__m128i mask, __m128i yes, __m128i no) {
+#if defined(PENSTOCK_PNG_PLAIN_SELECT)
+        return Wide16::select({mask}, {yes}, {no}).v;
+#else
+        return _mm_ternarylogic_epi32(mask, yes, no, 0xca);
+#endif
+    }
 
     template <std::size_t kDistance>
     static __m128i repeat_pixel(__m128i v) {
