@@ -4,8 +4,8 @@ python -m bench.fidelity [--limit 300] [--rounds 5] [--only bytes,time,…] [--r
 
 Takes about three minutes: a dataset of ../shared/data/imagenet is built as pjpeg (for the times a larger one, of links
 to the same files). Each part prints its lines, and appends them as soon as it is done; a run that was killed goes on
-with `--only`. Times are those of an epoch in a process of its own under a disk limit of 60 MB/s, past the page cache;
-fidelities take turns.
+with `--only`. The part `layers` puts layers of Sluice beside scans (bench/fidelity_layers.py). Other times are those of
+an epoch in a process of its own under a disk limit of 60 MB/s, past the page cache; fidelities take turns.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ import numpy as np
 
 from bench.circumstances import busy_seconds, commit_text
 from bench.corpus import files_of
+from bench.fidelity_layers import layers
 from bench.loader import linked_copies
 from bench.timing import RESULTS, arguments
 from penstock import Dataset, Loader, _native, decode
@@ -243,6 +244,7 @@ PARTS: dict[str, Callable[[list[Path], Path, int], Iterator[Line]]] = {
     "similarity": similarity,
     "suffixes": suffixes,
     "time": times,
+    "layers": layers,
 }
 
 if __name__ == "__main__":
