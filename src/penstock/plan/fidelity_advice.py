@@ -1,4 +1,4 @@
-"""Fidelity in a plan: the rates of `pjpeg` at each number of scans, and whether it is worth using.
+"""Fidelity in a plan: the rates of `pjpeg` and of `sluice:layers=2` at each fidelity, and whether one is worth using.
 
 Each fidelity has costs like a format. But it is chosen at read time, by quality, and not mixed image by image. So the
 plan gives it as advice next to the mix: the smallest fidelity of sufficient quality, if the disk is the bottleneck.
@@ -7,7 +7,6 @@ plan gives it as advice next to the mix: the smallest fidelity of sufficient qua
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -27,9 +26,11 @@ BLOCK_RECORDS = 64
 
 @dataclass(frozen=True, slots=True)
 class FidelityRow:
-    """Rates with all images in `pjpeg` at one fidelity."""
+    """Rates with all images in one format at one fidelity."""
 
+    format: str
     scans: int
+    """Number of scans or layers."""
     ms_ssim: float
     rates: Rates
 
@@ -39,6 +40,8 @@ class FidelityAdvice:
     """Fidelity that the static tuner chose, and whether it is worth a build."""
 
     threshold: float
+    format: str
+    """The format that is faster at the fidelity chosen for it."""
     scans: int
     """The smallest whose mean MS-SSIM reaches the threshold."""
     is_recommended: bool
@@ -48,13 +51,14 @@ class FidelityAdvice:
     def as_dict(self) -> dict[str, Json]:
         """Return the advice as a plan writes it."""
         return {
-            "format": "pjpeg",
+            "format": self.format,
             "threshold": self.threshold,
             "scans": self.scans,
             "is_recommended": self.is_recommended,
             "reason": self.reason,
             "rows": [
                 {
+                    "format": row.format,
                     "scans": row.scans,
                     "ms_ssim": row.ms_ssim,
                     "bytes_per_image": row.rates.bytes_per_image,
@@ -74,17 +78,24 @@ def _finite(rate: float) -> float | None:
 
 def advise(profile: Profile, problem: Problem, goals: Goals, packed: Rates, chosen: Rates) -> FidelityAdvice | None:
     """Return advice next to a chosen mix, or None without measurements. `packed` are the source's own rates."""
-    if not profile.fidelities:
-        return None
+    measured = {"pjpeg": profile.fidelities, "sluice:layers=2": profile.layers}
     threshold = goals.min_ms_ssim if goals.min_ms_ssim is not None else DEFAULT_THRESHOLD
-    scans = choose_fidelity(profile.fidelities, threshold)
-    rows = tuple(
-        FidelityRow(number, float(np.mean(costs.ms_ssim)), _rates(profile, problem, costs))
-        for number, costs in sorted(profile.fidelities.items())
-    )
-    own = next(row for row in rows if row.scans == scans)
-    is_recommended, reason = _judged(own, packed, chosen, profile.fidelities)
-    return FidelityAdvice(threshold, scans, is_recommended, reason, rows)
+    rows: list[FidelityRow] = []
+    chosen_rows: list[FidelityRow] = []
+    for format, fidelities in measured.items():
+        if not fidelities:
+            continue
+        own = choose_fidelity(fidelities, threshold)
+        for number, costs in sorted(fidelities.items()):
+            row = FidelityRow(format, number, float(np.mean(costs.ms_ssim)), _rates(profile, problem, costs))
+            rows.append(row)
+            if number == own:
+                chosen_rows.append(row)
+    if not chosen_rows:
+        return None
+    best = max(chosen_rows, key=lambda row: row.rates.end_to_end)
+    is_recommended, reason = _judged(best, packed, chosen, max(measured[best.format]))
+    return FidelityAdvice(threshold, best.format, best.scans, is_recommended, reason, tuple(rows))
 
 
 def _rates(profile: Profile, problem: Problem, costs: FormatCosts) -> Rates:
@@ -96,7 +107,7 @@ def _rates(profile: Profile, problem: Problem, costs: FormatCosts) -> Rates:
     seconds = problem.cpu_seconds[:, [problem.source]] * (costs.decode_seconds.mean() / source_seconds.mean())
     everything = replace(
         problem,
-        formats=("pjpeg",),
+        formats=("fidelity",),
         source=0,
         bytes=size,
         cpu_seconds=seconds,
@@ -106,22 +117,22 @@ def _rates(profile: Profile, problem: Problem, costs: FormatCosts) -> Rates:
     return cached_rates(everything, np.ones_like(size))
 
 
-def _judged(own: FidelityRow, packed: Rates, chosen: Rates, fidelities: Mapping[int, FormatCosts]) -> tuple[bool, str]:
+def _judged(own: FidelityRow, packed: Rates, chosen: Rates, highest: int) -> tuple[bool, str]:
     gain = own.rates.end_to_end / chosen.end_to_end
     share = own.rates.bytes_per_image / packed.bytes_per_image
-    quality = f"fidelity {own.scans} of {max(fidelities)} (MS-SSIM {own.ms_ssim:.3f}, {share:.0%} of the bytes)"
+    quality = f"fidelity {own.scans} of {highest} (MS-SSIM {own.ms_ssim:.3f}, {share:.0%} of the bytes)"
     if chosen.bottleneck == "compute":
         return False, "Fewer bytes would not help: data arrives faster than the model uses it."
     if gain > WORTH_READING_LESS:
         reached = f"{own.rates.end_to_end:,.0f} images/s, {gain:.2f} times the chosen mix"
         return (
             True,
-            f"Everything in pjpeg, read at {quality}, would reach {reached}; all of it can still be read later.",
+            f"Everything in {own.format}, read at {quality}, would reach {reached}; all of it can still be read later.",
         )
     if own.rates.bottleneck == "decode":
         slower = packed.decode / own.rates.decode
         return False, (
-            f"pjpeg is not recommended: decoding would be the bottleneck. Read at {quality} it decodes "
+            f"{own.format} is not recommended: decoding would be the bottleneck. Read at {quality} it decodes "
             f"{own.rates.decode:,.0f} images/s, {slower:.1f} times the work of the source's own format."
         )
-    return False, f"pjpeg is not recommended: read at {quality} it would give {gain:.2f} times the chosen mix."
+    return False, f"{own.format} is not recommended: read at {quality} it would give {gain:.2f} times the chosen mix."

@@ -1,4 +1,4 @@
-"""Costs and quality of each fidelity of progressive images: bytes, CPU seconds, MS-SSIM. Includes the static tuner.
+"""Costs and quality of each fidelity of images in scans or layers: bytes, CPU seconds, MS-SSIM. Has the static tuner.
 
 Every fidelity has `FormatCosts` like a format, with the bytes that are read per image.
 """
@@ -13,6 +13,7 @@ import numpy as np
 from penstock import _native
 from penstock.codecs import DecodeOptions, decode, find, inspect, parse_format, transcode
 from penstock.codecs.pjpeg import scan_ends
+from penstock.codecs.sluice import first_layer_bytes
 from penstock.profile.profile_values import FormatCosts
 from penstock.records.fidelity import stored_scans
 from penstock.transforms import Chain
@@ -34,7 +35,7 @@ def measure_fidelities(
     repeats: int = 3,
     on_progress: OnProgress = no_progress,
 ) -> dict[int, FormatCosts]:
-    """Measure the costs of images at every fidelity that `format` stores, by number of scans.
+    """Measure the costs of images at every fidelity that `format` stores, by number of scans or layers.
 
     JPEGs are transcoded as in a build; other images are encoded. Distortion is relative to the full fidelity. With a
     chain of transforms, a decode covers only the region that they need, and includes them.
@@ -44,6 +45,8 @@ def measure_fidelities(
     >>> found = measure_fidelities([encode(noise, "jpeg")])
     >>> sorted(found), bool(found[1].bytes[0] < found[10].bytes[0]), float(found[10].ms_ssim[0])
     ([1, 2, 5, 10], True, 1.0)
+    >>> sorted(measure_fidelities([encode(noise, "jpeg")], "sluice:layers=2"))
+    [1, 2]
     """
     columns: dict[int, list[tuple[float, ...]]] = {}
     for number, data in enumerate(images):
@@ -73,9 +76,15 @@ def choose_fidelity(costs: Mapping[int, FormatCosts], threshold: float = DEFAULT
 
 
 def _stored(data: bytes, format: str) -> bytes:
+    parsed = parse_format(format)
     if inspect(data).codec == "jpeg":
-        return transcode(data, "jpeg:progressive")
-    return find("pjpeg").encode(decode(data), parse_format(format))
+        return transcode(data, "jpeg:progressive" if parsed.codec == "pjpeg" else parsed)
+    return find(parsed.codec).encode(decode(data), parsed)
+
+
+def _prefix_ends(stored: bytes, codec: str) -> list[int]:
+    """Return where each scan or layer ends."""
+    return scan_ends(stored) if codec == "pjpeg" else [first_layer_bytes(stored), len(stored)]
 
 
 def _job(chain: Chain | None, pixels: Pixels, number: int) -> Job:
@@ -90,9 +99,9 @@ def _job(chain: Chain | None, pixels: Pixels, number: int) -> Job:
 
 
 def _rows(stored: bytes, format: str, encode_seconds: float, job: Job, repeats: int) -> dict[int, tuple[float, ...]]:
-    """Measure one image, by number of scans: bytes, decode seconds, encode seconds, MS-SSIM, PSNR."""
-    codec = find("pjpeg")
-    ends = scan_ends(stored)
+    """Measure one image, by number of scans or layers: bytes, decode seconds, encode seconds, MS-SSIM, PSNR."""
+    codec = find(parse_format(format).codec)
+    ends = _prefix_ends(stored, codec.name)
     whole = codec.decode(stored, DecodeOptions())
     counts = [scans for scans in stored_scans(format) if scans <= COLOUR_SCANS]
     rows: dict[int, tuple[float, ...]] = {}

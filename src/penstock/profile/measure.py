@@ -34,6 +34,8 @@ from penstock.types import Integers, OnProgress, no_progress
 
 WORTH_WHOLE_REPEATS = 50
 """Images: who measures fewer wants a quick answer."""
+LAYERS = "sluice:layers=2"
+"""Format whose layers are measured beside scans."""
 FIDELITY_IMAGES = 24
 """Number of measured images that are decoded at every fidelity."""
 MANY = 4096
@@ -123,7 +125,7 @@ def measure(
         compute_from=_compute_from(options),
         transform=options.transform,
         ranks=options.ranks,
-        fidelities=_fidelities(images[:FIDELITY_IMAGES], formats[own], chain, on_progress),
+        **_fidelities(images[:FIDELITY_IMAGES], formats[own], chain, on_progress),
         busy_cores=pipeline.busy_cores,
         damaged={name: error.what for name, error in damaged.items()},
     )
@@ -134,13 +136,24 @@ def choose_rows(index: ListedIndex, count: int, source_bytes: Integers | None = 
     return stratified(_labels(index), _source_bytes(index) if source_bytes is None else source_bytes, count)
 
 
-def _fidelities(images: list[bytes], own: FormatCosts, chain: Chain, on_progress: OnProgress) -> dict[int, FormatCosts]:
-    """Measure the costs of JPEGs as pjpeg. Decode times are scaled to the pipeline's, like the source's."""
+def _fidelities(
+    images: list[bytes], own: FormatCosts, chain: Chain, on_progress: OnProgress
+) -> dict[str, dict[int, FormatCosts]]:
+    """Measure the costs of JPEGs in scans and in layers. Decode times are scaled to the pipeline, like the source."""
     if any(inspect(data).codec != "jpeg" for data in images):
         return {}
-    found = measure_fidelities(images, chain=chain, on_progress=on_progress)
     factor = float(own.decode_seconds[: len(images)].mean()) / source_seconds(images, chain)
-    return {scans: replace(costs, decode_seconds=costs.decode_seconds * factor) for scans, costs in found.items()}
+    found = {"fidelities": measure_fidelities(images, chain=chain, on_progress=on_progress)}
+    try:
+        found["layers"] = measure_fidelities(images, LAYERS, chain=chain, on_progress=on_progress)
+    except CodecError:  # a JPEG that Sluice does not take
+        found["layers"] = {}
+    return {
+        name: {
+            number: replace(costs, decode_seconds=costs.decode_seconds * factor) for number, costs in measured.items()
+        }
+        for name, measured in found.items()
+    }
 
 
 def _labels(index: ListedIndex) -> npt.NDArray[np.int64] | None:

@@ -125,6 +125,8 @@ class Profile:
     ranks: int = 1
     fidelities: Mapping[int, FormatCosts] = field(default_factory=dict)
     """Costs of `pjpeg` by number of scans, on the first images; empty if not measured."""
+    layers: Mapping[int, FormatCosts] = field(default_factory=dict)
+    """Costs of `sluice:layers=2` by number of layers, on the same images; empty if not measured."""
     busy_cores: Measurement | None = None
     """Cores that the loader's pipeline kept busy when nothing else held it up; None if it was not run."""
     damaged: Mapping[str, str] = field(default_factory=dict)
@@ -211,6 +213,7 @@ def write_profile(profile: Profile) -> bytes:
         ],
         "formats": {name: _write_format(profile, name) for name in profile.formats},
         "fidelities": {str(scans): _write_costs(costs) for scans, costs in sorted(profile.fidelities.items())},
+        "layers": {str(layers): _write_costs(costs) for layers, costs in sorted(profile.layers.items())},
         "compute": {"from": profile.compute_from}
         | ({"images_per_second": _figure(profile.compute)} if profile.compute is not None else {}),
         "transform": profile.transform,
@@ -252,7 +255,8 @@ def read_profile(data: bytes, where: str = "") -> Profile:
         compute_from=compute.text("from"),
         transform=document.text("transform"),
         ranks=document.integer("ranks", minimum=1),
-        fidelities=_read_fidelities(document),
+        fidelities=_read_fidelities(document, "fidelities"),
+        layers=_read_fidelities(document, "layers"),
         busy_cores=_read_figure(machine.child("busy_cores")) if "busy_cores" in machine else None,
         damaged=_read_damaged(document),
     )
@@ -331,14 +335,14 @@ def _read_damaged(document: Document) -> dict[str, str]:
     return {name: found.text(name) for name in found.members}
 
 
-def _read_fidelities(document: Document) -> dict[int, FormatCosts]:
-    if "fidelities" not in document:
+def _read_fidelities(document: Document, member: str) -> dict[int, FormatCosts]:
+    if member not in document:
         return {}
     found = {}
-    for scans, item in document.children("fidelities"):
-        if not scans.isdecimal():
-            raise item.refusal(f"{scans!r} is no number of scans", "fidelities")
-        found[int(scans)] = _read_format(item, len(item.values("bytes")))
+    for number, item in document.children(member):
+        if not number.isdecimal():
+            raise item.refusal(f"{number!r} is no number of scans or layers", member)
+        found[int(number)] = _read_format(item, len(item.values("bytes")))
     return found
 
 

@@ -77,6 +77,46 @@ def test_fidelities_are_part_of_a_profile_on_disk() -> None:
     assert again.fidelities[5].bytes == pytest.approx(profile.fidelities[5].bytes, abs=1)
 
 
+def with_layers(profile: Profile, faster: float) -> Profile:
+    """The profile, and JPEGs in two layers that decode so many times faster."""
+    source = profile.formats["jpeg"]
+    layers = {
+        number: FormatCosts(
+            is_exact=number == 2,
+            bytes=source.bytes * share,
+            decode_seconds=source.decode_seconds * share / faster,
+            encode_seconds=source.encode_seconds,
+            ms_ssim=np.full(len(source.bytes), quality),
+            psnr=np.full(len(source.bytes), 30.0),
+        )
+        for number, (share, quality) in {1: (0.36, 0.98), 2: (0.89, 1.0)}.items()
+    }
+    return replace(profile, layers=layers)
+
+
+def test_layers_are_advised_where_scans_decode_too_slowly() -> None:
+    profile = with_layers(profile_at(100 * MEGABYTE, 20.0), faster=3.0)
+    advice = make_plan(profile, Goals(min_ms_ssim=0.97)).fidelity
+    assert advice is not None
+    assert (advice.format, advice.scans, advice.is_recommended) == ("sluice:layers=2", 1, True)
+    assert "Everything in sluice:layers=2, read at fidelity 1 of 2" in advice.reason
+    assert [(row.format, row.scans) for row in advice.rows][-2:] == [("sluice:layers=2", 1), ("sluice:layers=2", 2)]
+
+
+def test_scans_are_advised_where_only_bytes_count() -> None:
+    profile = with_layers(profile_at(1 * MEGABYTE, 0.2), faster=3.0)
+    advice = make_plan(profile, Goals(min_ms_ssim=0.9)).fidelity
+    assert advice is not None
+    assert (advice.format, advice.scans) == ("pjpeg", 1)
+
+
+def test_layers_are_part_of_a_profile_on_disk() -> None:
+    profile = with_layers(profile_at(10 * MEGABYTE, 2.0), faster=3.0)
+    again = read_profile(write_profile(profile))
+    assert sorted(again.layers) == [1, 2]
+    assert again.layers[1].bytes == pytest.approx(profile.layers[1].bytes, abs=1)
+
+
 def test_a_profile_without_fidelities_gives_no_advice() -> None:
     plan = make_plan(make_profile({"png": (1.0, 20.0)}, source="png", disk=1e8), Goals())
     assert plan.fidelity is None

@@ -114,6 +114,14 @@ def test_the_smallest_fidelity_that_passes_is_set_every_so_many_epochs(blocks: P
         assert len(tuner.probes) == 1
 
 
+def test_layers_of_sluice_are_fidelities_too(tmp_path: Path) -> None:
+    path = build_blocks(tmp_path, 40, greys=0, mix="sluice:layers=2=1")
+    with Loader(path, batch_size=8, threads=1) as loader:
+        tuner = FidelityTuner(Net(), CRITERION, loader, every=1, threshold=1e-6, batches=1)
+        assert tuner.step() == 1
+        assert loader.fidelity == 1
+
+
 def test_a_loss_that_no_longer_falls_raises_the_fidelity(blocks: Path) -> None:
     with Loader(blocks, batch_size=8, threads=1, fidelity=1) as loader:
         tuner = FidelityTuner(Net(), CRITERION, loader, every=0, patience=2)
