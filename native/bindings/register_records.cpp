@@ -22,10 +22,12 @@
 #include "bindings/interpreter_lock.h"
 #include "bindings/python_store.h"
 #include "bindings/register.h"
+#include "codecs/sluice_tables.h"
 #include "pixels/hash.h"
 #include "records/build.h"
 #include "records/check.h"
 #include "records/inspect.h"
+#include "records/train.h"
 
 namespace penstock::bindings {
 
@@ -106,7 +108,8 @@ void new_target(Target* self, const std::string& codec, ParameterList parameters
                       palette_indices,
                       check,
                       {limit.first, limit.second},
-                      nearest};
+                      nearest,
+                      nullptr};
 }
 
 Building build_shards(ThreadPool& pool, const FilesHandle& handle, const Column<std::int64_t>& ids,
@@ -151,6 +154,12 @@ std::pair<nb::bytes, int> store_one(nb::handle object, const Target& target, std
 
 Inspecting inspect_sources(ThreadPool& pool, const FilesHandle& handle, const PlaceColumns& columns) {
     return start_inspect(pool, handle.files, places_of(columns, std::get<0>(columns).size(), handle.files->size()));
+}
+
+TableTraining train_on_sources(ThreadPool& pool, const FilesHandle& handle, const PlaceColumns& columns,
+                               std::uint64_t max_pixels) {
+    return start_training(pool, handle.files, places_of(columns, std::get<0>(columns).size(), handle.files->size()),
+                          max_pixels);
 }
 
 // (width, height, channels, bits, codec) of every image.
@@ -224,7 +233,16 @@ void register_records(nb::module_& module) {
     nb::class_<Target>(module, "Target")
         .def("__init__", &new_target, nb::arg("codec"), nb::arg("parameters"), nb::arg("exact"),
              nb::arg("keep_variant"), nb::arg("keep_quality"), nb::arg("transcode"), nb::arg("palette_indices"),
-             nb::arg("check"), nb::arg("limit"), nb::arg("nearest"));
+             nb::arg("check"), nb::arg("limit"), nb::arg("nearest"))
+        .def(
+            "use_tables", [](Target& target, std::uint64_t id) { target.tables = sluice::find_tables(id); },
+            nb::arg("id"), "Chooses the table set of `sluice`, which must be known.");
+    nb::class_<TableTraining>(module, "TableTraining")
+        .def_ro("job", &TableTraining::job)
+        .def_prop_ro("num_images", [](const TableTraining& training) { return training.training->num_added(); })
+        .def("tables", [](const TableTraining& training) { return to_bytes(training.training->finish()); });
+    module.def("train_on_sources", &train_on_sources, nb::arg("pool"), nb::arg("files"), nb::arg("places"),
+               nb::arg("max_pixels"));
     nb::class_<Building>(module, "Building")
         .def_ro("job", &Building::job)
         .def_prop_ro("source_bytes", [](const Building& building) { return building.counters->source_bytes.load(); })

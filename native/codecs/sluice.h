@@ -129,8 +129,7 @@ class Index {
     std::uint64_t segments_end_ = 0;
     unsigned num_layers_ = 1;
     std::array<jpeg::QuantTable, 3> quantization_{};
-    std::unique_ptr<TableSet> own_tables_;
-    const TableSet* tables_ = nullptr;
+    std::shared_ptr<const TableSet> tables_;
 };
 
 /// Where the first layer of a file ends. Needs the bytes before the first segment only. Throws as `read_header` does.
@@ -256,6 +255,8 @@ class TableTrainer {
     explicit TableTrainer(unsigned first_pair, unsigned layer_bits = 0);
 
     void add(const jpeg::CoefficientImage& image);
+    /// Adds all that another trainer, of the same first pair, has seen. Order does not matter.
+    void add(const TableTrainer& other);
     /// A table set. Contexts and symbols that never occurred stay possible.
     [[nodiscard]] ByteBuffer finish() const;
 

@@ -236,9 +236,8 @@ void Index::read_tables(std::size_t at) {
     if (header_.has_tables) {
         const std::size_t length = end - at < 4 ? 0 : load<std::uint32_t>(&data_[at]);
         if (end - at < 4 || length > end - at - 4) refuse("sluice table set does not fit", at);
-        own_tables_ = std::make_unique<TableSet>(data_.subspan(at + 4, length));
-        if (own_tables_->id() != header_.table_set) refuse("sluice table set has another id than the header says", at);
-        tables_ = own_tables_.get();
+        tables_ = std::make_shared<const TableSet>(data_.subspan(at + 4, length));
+        if (tables_->id() != header_.table_set) refuse("sluice table set has another id than the header says", at);
         at += 4 + length;
     } else {
         tables_ = find_tables(header_.table_set);
@@ -250,9 +249,10 @@ void Index::read_tables(std::size_t at) {
         at += 8 + size;
     }
     if (tables_ == nullptr) {
-        throw Error(ErrorCode::unsupported, "sluice image needs a table set that is not known here",
+        throw Error(ErrorCode::unsupported,
+                    "sluice image needs a table set that is not known here: " + table_set_name(header_.table_set),
                     at_byte("sluice", 24),
-                    "open the dataset that it belongs to, or register its tables with penstock.codecs.sluice");
+                    "keep the dataset open that it belongs to, or register its tables with penstock.codecs.sluice");
     }
     if (tables_->layer_bits() != header_.layer_bits) refuse("sluice table set belongs to files of other layers", 21);
 }

@@ -1,10 +1,13 @@
 #include "codecs/sluice_tables.h"
 
+#include <pthread.h>
 #include <xxhash.h>
 
 #include <algorithm>
-#include <atomic>
+#include <cstdio>
 #include <cstring>
+#include <map>
+#include <mutex>
 #include <string>
 #include <utility>
 
@@ -63,6 +66,12 @@ std::array<unsigned, 3> read_head(ByteView bytes, unsigned refinement_bits) {
 }  // namespace
 
 std::uint64_t table_set_id(ByteView bytes) noexcept { return XXH64(bytes.data(), bytes.size(), 0); }
+
+std::string table_set_name(std::uint64_t id) {
+    std::array<char, 17> digits{};
+    (void)std::snprintf(digits.data(), digits.size(), "%016llx", static_cast<unsigned long long>(id));
+    return digits.data();
+}
 
 TableSet::TableSet(ByteView bytes) {
     if (!is_layered_table_set(bytes)) {
@@ -168,42 +177,83 @@ ByteBuffer write_table_set(const TableSetParts& parts) {
     return out;
 }
 
-// Known table sets: a list that only grows, so that a decode in a forked child never waits for a lock -----------------
+// Known table sets -------------------------------------------------------------------------------------------------
 
 namespace {
 
-struct Known {
-    explicit Known(ByteView bytes) : tables(bytes) {}
+struct Registry {
+    std::mutex mutex;
+    std::map<std::uint64_t, std::weak_ptr<const TableSet>> known;
+    std::map<std::uint64_t, std::shared_ptr<const TableSet>> kept;  // those that stay for good
 
-    TableSet tables;
-    Known* next = nullptr;
+    static Registry& get() {
+        // Never destroyed: threads may decode until the process ends. A forking thread holds the lock meanwhile, so
+        // that the child finds it whole.
+        static auto* registry = [] {
+            auto* made = new Registry;
+            (void)::pthread_atfork([] { get().mutex.lock(); }, [] { get().mutex.unlock(); },
+                                   [] { get().mutex.unlock(); });
+            return made;
+        }();
+        return *registry;
+    }
+
+    // A known set; forgets the sets that nobody holds any more.
+    std::shared_ptr<const TableSet> find(std::uint64_t id) {
+        const auto found = known.find(id);
+        return found == known.end() ? nullptr : found->second.lock();
+    }
+
+    void forget_unused() {
+        std::erase_if(known, [](const auto& entry) { return entry.second.expired(); });
+    }
 };
 
-std::atomic<Known*> known_tables{nullptr};
-
-const TableSet* find_registered(std::uint64_t id) noexcept {
-    for (const Known* known = known_tables.load(std::memory_order_acquire); known != nullptr; known = known->next) {
-        if (known->tables.id() == id) return &known->tables;
-    }
-    return nullptr;
+// A set that comes with the codec; it is never freed, so nothing counts its users.
+std::shared_ptr<const TableSet> find_default(std::uint64_t id) {
+    const TableSet* const found = default_tables().id() == id ? &default_tables() : find_default_layered_tables(id);
+    return {std::shared_ptr<const TableSet>{}, found};
 }
 
 }  // namespace
 
-const TableSet& register_tables(ByteView bytes) {
-    if (const TableSet* found = find_tables(table_set_id(bytes)); found != nullptr) return *found;
-    auto known = std::make_unique<Known>(bytes);
-    known->next = known_tables.load(std::memory_order_acquire);
-    while (!known_tables.compare_exchange_weak(known->next, known.get(), std::memory_order_acq_rel)) {
-    }
-    return known.release()->tables;
+std::shared_ptr<const TableSet> hold_tables(ByteView bytes) {
+    if (auto found = find_tables(table_set_id(bytes)); found != nullptr) return found;
+    auto made = std::make_shared<const TableSet>(bytes);
+    Registry& registry = Registry::get();
+    const std::lock_guard lock(registry.mutex);
+    if (auto found = registry.find(made->id()); found != nullptr) return found;  // another thread was faster
+    registry.forget_unused();
+    registry.known[made->id()] = made;
+    return made;
 }
 
-const TableSet* find_tables(std::uint64_t id) {
-    const TableSet& standard = default_tables();
-    if (standard.id() == id) return &standard;
-    const TableSet* const layered = find_default_layered_tables(id);
-    return layered != nullptr ? layered : find_registered(id);
+std::shared_ptr<const TableSet> keep_tables(ByteView bytes) {
+    std::shared_ptr<const TableSet> tables = hold_tables(bytes);
+    if (find_default(tables->id()) != nullptr) return tables;
+    Registry& registry = Registry::get();
+    const std::lock_guard lock(registry.mutex);
+    if (!registry.kept.contains(tables->id()) && registry.kept.size() >= kMaxKept) {
+        throw Error(ErrorCode::bad_argument,
+                    "this process keeps " + std::to_string(kMaxKept) + " sluice table sets already", "tables",
+                    "write files that contain their table set, or datasets, which release theirs when they are closed");
+    }
+    registry.kept[tables->id()] = tables;
+    return tables;
+}
+
+std::shared_ptr<const TableSet> find_tables(std::uint64_t id) {
+    if (auto standard = find_default(id); standard != nullptr) return standard;
+    Registry& registry = Registry::get();
+    const std::lock_guard lock(registry.mutex);
+    return registry.find(id);
+}
+
+std::size_t num_known_tables() {
+    Registry& registry = Registry::get();
+    const std::lock_guard lock(registry.mutex);
+    registry.forget_unused();
+    return registry.known.size();
 }
 
 }  // namespace penstock::sluice

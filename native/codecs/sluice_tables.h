@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "base/buffer.h"
@@ -95,6 +96,9 @@ struct LayeredTables {
 /// XXH64 of the bytes.
 [[nodiscard]] std::uint64_t table_set_id(ByteView bytes) noexcept;
 
+/// An id as people and manifests write it: 16 hexadecimal digits.
+[[nodiscard]] std::string table_set_name(std::uint64_t id);
+
 /// The table set that comes with the codec.
 [[nodiscard]] const TableSet& default_tables();
 
@@ -114,11 +118,20 @@ struct PackedTables {
 /// By bits - 1.
 extern const std::array<PackedTables, kMaxLayerBits> kPackedLayeredTables;
 
-/// Makes a table set known to this process, for good; one that is known already is left as it is. Throws as `TableSet`
-/// does. Safe from many threads.
-const TableSet& register_tables(ByteView bytes);
+/// Makes a table set known to this process as long as the result is held by anyone. The same set is kept once. Throws
+/// as `TableSet` does. Safe from many threads.
+[[nodiscard]] std::shared_ptr<const TableSet> hold_tables(ByteView bytes);
 
-/// A known table set, the default ones among them; null if none has this id. Never blocks.
-[[nodiscard]] const TableSet* find_tables(std::uint64_t id);
+/// Makes a table set known to this process for good. Throws as `TableSet` does, and `bad_argument` if kMaxKept other
+/// sets are kept already. Safe from many threads.
+std::shared_ptr<const TableSet> keep_tables(ByteView bytes);
+
+inline constexpr std::size_t kMaxKept = 256;  ///< about 330 KB each
+
+/// A known table set, the default one among them; null if none has this id. A forked child may call it.
+[[nodiscard]] std::shared_ptr<const TableSet> find_tables(std::uint64_t id);
+
+/// Number of table sets that are known, the default one not counted. For tests.
+[[nodiscard]] std::size_t num_known_tables();
 
 }  // namespace penstock::sluice

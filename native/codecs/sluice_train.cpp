@@ -222,6 +222,11 @@ void TableTrainer::add(const jpeg::CoefficientImage& image) {
     count_symbols(layout, RefinementWalk(image, layout, layer_bits_), refinement_);
 }
 
+void TableTrainer::add(const TableTrainer& other) {
+    for (std::size_t i = 0; i < counts_.size(); ++i) counts_[i] += other.counts_[i];
+    for (std::size_t i = 0; i < refinement_.size(); ++i) refinement_[i] += other.refinement_[i];
+}
+
 ByteBuffer TableTrainer::finish() const {
     ByteBuffer first = tables_from(counts_, first_pair_, 0);
     if (layer_bits_ == 0) return first;

@@ -1,6 +1,7 @@
 #include "codecs/sluice_transcode.h"
 
 #include <bit>
+#include <mutex>
 #include <string>
 #include <utility>
 
@@ -44,6 +45,21 @@ void copy_group(const TileGroup& group, const jpeg::CoefficientGroup& from, jpeg
     }
 }
 
+jpeg::CoefficientImage read_image(ByteView data, const Header& header, const Index& index) {
+    jpeg::CoefficientImage image = empty_image(header, index);
+    TileReader reader(data, header, index, {});
+    for (std::uint32_t y = 0; y < header.layout.tiles_down(); ++y) {
+        for (std::uint32_t x = 0; x < header.layout.tiles_across(); ++x) {
+            reader.decode(x, y);
+            for (std::size_t g = 0; g < reader.groups().size(); ++g) {
+                const TileGroup& group = reader.groups()[g];
+                copy_group(group, reader.coefficients(g), image.components[group.component]);
+            }
+        }
+    }
+    return image;
+}
+
 }  // namespace
 
 ByteBuffer from_jpeg(ByteView jpeg, const TranscodeOptions& options) {
@@ -66,18 +82,76 @@ ByteBuffer to_jpeg(ByteView data, std::uint64_t max_pixels) {
         throw Error(ErrorCode::unsupported, "sluice image has no restoration data", "end of the sluice data",
                     "decode it and encode its pixels, for example as jpeg:q=95");
     }
-    jpeg::CoefficientImage image = empty_image(header, index);
-    TileReader reader(data, header, index, {});
-    for (std::uint32_t y = 0; y < header.layout.tiles_down(); ++y) {
-        for (std::uint32_t x = 0; x < header.layout.tiles_across(); ++x) {
-            reader.decode(x, y);
-            for (std::size_t g = 0; g < reader.groups().size(); ++g) {
-                const TileGroup& group = reader.groups()[g];
-                copy_group(group, reader.coefficients(g), image.components[group.component]);
-            }
-        }
+    return jpeg::put_together(read_image(data, header, index), restoration);
+}
+
+ByteBuffer recode(ByteView data, const TranscodeOptions& options) {
+    (void)inspect_image(*find_codec("sluice"), data, options.max_pixels);
+    const Header header = read_header(data);
+    const Index index(data, header, true);
+    if (index.num_layers() < header.num_layers) {
+        throw Error(ErrorCode::truncated, "sluice data ends behind its first layer", "end of the sluice data",
+                    "read the whole file");
     }
-    return jpeg::put_together(image, restoration);
+    const TableSet& standard = header.layer_bits == 0 ? default_tables() : default_layered_tables(header.layer_bits);
+    const TableSet& tables = options.tables != nullptr ? *options.tables : standard;
+    return encode_image(read_image(data, header, index), index.restoration(), tables, options.store_tables);
+}
+
+Facts facts_of(ByteView data) {
+    const Header header = read_header(data);
+    Facts facts;
+    facts.table_set = header.table_set;
+    facts.is_default =
+        header.table_set == default_tables().id() || find_default_layered_tables(header.table_set) != nullptr;
+    facts.num_layers = header.num_layers;
+    facts.has_tables = header.has_tables;
+    facts.is_known = header.has_tables || find_tables(header.table_set) != nullptr;
+    facts.restoration_bytes = header.restoration_bytes;
+    facts.tiles_across = header.layout.tiles_across();
+    facts.tiles_down = header.layout.tiles_down();
+    facts.tile_width = header.layout.tile_width();
+    facts.tile_height = header.layout.tile_height();
+    return facts;
+}
+
+struct Training::State {
+    State(unsigned pair, unsigned bits) : first_pair(pair), layer_bits(bits), trainer(pair, bits) {}
+
+    unsigned first_pair;
+    unsigned layer_bits;
+    mutable std::mutex mutex;
+    TableTrainer trainer;
+    std::size_t num_added = 0;
+};
+
+Training::Training(unsigned first_pair, unsigned layer_bits)
+    : state_(std::make_unique<State>(first_pair, layer_bits)) {}
+
+Training::~Training() = default;
+
+bool Training::add(ByteView jpeg, std::uint64_t max_pixels) {
+    TableTrainer own(state_->first_pair, state_->layer_bits);
+    try {
+        own.add(jpeg::read_coefficients(jpeg, max_pixels));
+    } catch (const Error& error) {
+        if (error.code() == ErrorCode::out_of_memory) throw;
+        return false;
+    }
+    const std::lock_guard lock(state_->mutex);
+    state_->trainer.add(own);
+    ++state_->num_added;
+    return true;
+}
+
+std::size_t Training::num_added() const {
+    const std::lock_guard lock(state_->mutex);
+    return state_->num_added;
+}
+
+ByteBuffer Training::finish() const {
+    const std::lock_guard lock(state_->mutex);
+    return state_->trainer.finish();
 }
 
 unsigned layer_bits_of(const Parameters& parameters) {
@@ -94,21 +168,13 @@ std::size_t first_layer_bytes(ByteView data) {
 }
 
 ByteBuffer train_tables(std::span<const ByteView> jpegs, unsigned first_pair, unsigned layer_bits) {
-    TableTrainer trainer(first_pair, layer_bits);
-    std::size_t num_added = 0;
-    for (const ByteView jpeg : jpegs) {
-        try {
-            trainer.add(jpeg::read_coefficients(jpeg));
-            ++num_added;
-        } catch (const Error& error) {
-            if (error.code() == ErrorCode::out_of_memory) throw;
-        }
-    }
-    if (num_added == 0) {
+    Training training(first_pair, layer_bits);
+    for (const ByteView jpeg : jpegs) (void)training.add(jpeg, kDefaultMaxPixels);
+    if (training.num_added() == 0) {
         throw Error(ErrorCode::unsupported, "no image to train sluice tables on", "images",
                     "give some JPEG files with one or three components");
     }
-    return trainer.finish();
+    return training.finish();
 }
 
 }  // namespace penstock::sluice

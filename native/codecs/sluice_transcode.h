@@ -1,7 +1,9 @@
 // Between JPEG and Sluice without loss: the coefficients move, and the way back gives the same file.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 
 #include "base/buffer.h"
@@ -12,11 +14,13 @@ namespace penstock::sluice {
 
 class TableSet;
 
+inline constexpr std::uint64_t kDefaultMaxPixels = std::uint64_t{1} << 28;
+
 struct TranscodeOptions {
     const TableSet* tables = nullptr;  ///< null: those that come with the codec
     bool store_tables = false;         ///< whether the file contains its table set
     unsigned layer_bits = 0;           ///< without tables: bits that a second layer adds; 0: one layer
-    std::uint64_t max_pixels = std::uint64_t{1} << 28;
+    std::uint64_t max_pixels = kDefaultMaxPixels;
 };
 
 /// The coefficients of a JPEG and all that it takes to restore the file.
@@ -27,6 +31,43 @@ struct TranscodeOptions {
 
 /// The JPEG that `from_jpeg` was given, byte for byte. Throws `unsupported` for a file without restoration data.
 [[nodiscard]] ByteBuffer to_jpeg(ByteView data, std::uint64_t max_pixels);
+
+/// The same image, and restoration data, coded with other tables.
+[[nodiscard]] ByteBuffer recode(ByteView data, const TranscodeOptions& options);
+
+/// Facts about a file, from its header.
+struct Facts {
+    std::uint64_t table_set = 0;
+    bool has_tables = false;  ///< whether the table set is in the file
+    bool is_default = false;  ///< whether the table set is the one that comes with the codec
+    bool is_known = false;    ///< whether this process can decode the file
+    std::uint32_t restoration_bytes = 0;
+    std::uint32_t num_layers = 1;
+    std::uint32_t tiles_across = 0;
+    std::uint32_t tiles_down = 0;
+    std::uint32_t tile_width = 0;
+    std::uint32_t tile_height = 0;
+};
+
+/// Needs the 48 bytes of the header only.
+[[nodiscard]] Facts facts_of(ByteView data);
+
+/// Counts the symbols of JPEG files for a table set. Safe from many threads; the result does not depend on their order.
+class Training {
+  public:
+    explicit Training(unsigned first_pair, unsigned layer_bits = 0);
+    ~Training();
+
+    /// Gives whether the file could be used: a JPEG whose coefficients Sluice takes.
+    bool add(ByteView jpeg, std::uint64_t max_pixels);
+    [[nodiscard]] std::size_t num_added() const;
+    /// A table set of all files so far.
+    [[nodiscard]] ByteBuffer finish() const;
+
+  private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
 
 /// Trains a table set on JPEG files; `first_pair` is K of spec/sluice.md. Files whose coefficients cannot be read are
 /// left out; throws `unsupported` if none is left. With `layer_bits`, the set is for files of two layers.

@@ -34,6 +34,14 @@ ByteBuffer as_jpeg(ByteView stored, std::uint64_t max_pixels) {
     return jpeg::with_segments_in_front(stored);
 }
 
+// Whether the bytes are a Sluice image with the tables of its dataset, which a file of its own does not have.
+bool needs_tables(ByteView stored) {
+    const Codec* const codec = sniff_codec(stored);
+    if (codec == nullptr || codec->name() != "sluice") return false;
+    const sluice::Facts facts = sluice::facts_of(stored);
+    return !facts.has_tables && !facts.is_default;
+}
+
 ByteBuffer make_image(const ExportPlan& plan, const ExportItem& item, ExportCounters& counters) {
     Place place = item.place;  // its checksum is of the image alone, without the metadata that is read with it
     place.length += item.metadata_length;
@@ -44,7 +52,9 @@ ByteBuffer make_image(const ExportPlan& plan, const ExportItem& item, ExportCoun
                     "the dataset is damaged: restore it, or find all damage with `penstock verify`");
     }
     ByteBuffer made;
-    const bool is_made = item.way != ExportItem::Way::as_stored;
+    const bool is_recoded = item.way == ExportItem::Way::as_stored && needs_tables(bytes);
+    const bool is_made = is_recoded || item.way != ExportItem::Way::as_stored;
+    if (is_recoded) made = sluice::recode(bytes, {nullptr, false, 0, plan.max_pixels});
     if (item.way == ExportItem::Way::encode) made = encode_anew(bytes, plan);
     if (item.way == ExportItem::Way::as_jpeg) made = as_jpeg(bytes, plan.max_pixels);
     if (item.metadata_length == 0) return is_made ? std::move(made) : std::move(stored);

@@ -47,6 +47,7 @@ class Converter {
             if (place.file == Place::kAbsent) continue;
             try {
                 convert_field(i, place, record);
+                if (record.is_passed_on) break;
             } catch (const Error& error) {
                 const Error told = within(error, build_.files->describe(place));
                 if (!build_.skip_errors || !is_source_error(error.code())) throw told;
@@ -68,7 +69,18 @@ class Converter {
             copy.append(source.data(), source.size());
             record.fields.back() = store_image(std::move(copy), Target{}, build_.max_pixels);
         }
-        record.fields[i] = store_image(std::move(source), field.target, build_.max_pixels);
+        StoredImage image = store_image(std::move(source), field.target, build_.max_pixels);
+        if (!image.fallback.empty()) {
+            if (i != 0) {
+                throw Error(ErrorCode::unsupported, "sluice cannot restore the image: " + image.fallback, "format",
+                            "choose another format for this field, such as jpeg");
+            }
+            record.fields.clear();
+            record.problem = std::move(image.fallback);
+            record.is_passed_on = true;
+            return;
+        }
+        record.fields[i] = std::move(image);
     }
 
     ShardBuild build_;

@@ -6,6 +6,7 @@
 #include "base/crc32c.h"
 #include "base/error.h"
 #include "codecs/decode.h"
+#include "codecs/sluice_transcode.h"
 #include "codecs/table.h"
 #include "pixels/hash.h"
 
@@ -26,6 +27,22 @@ std::string problem_of_metadata(ByteView block) {
     return crc32c(entries) == stored ? "" : "its metadata does not match its checksum";
 }
 
+// Restores the JPEG in a Sluice image. Its length and checksum are those of the original file, or it is refused; its
+// pixels must be those of the image.
+std::string problem_of_restoration(ByteView data, const OwnedImage& image, std::uint64_t max_pixels) {
+    if (sluice::facts_of(data).restoration_bytes == 0) return "";
+    const ByteBuffer jpeg = sluice::to_jpeg(data, max_pixels);
+    DecodeOptions options;
+    options.max_pixels = max_pixels;
+    const Codec& codec = *find_codec("jpeg");
+    const DecodePlan plan = plan_decode(codec, jpeg.view(), options);
+    if (!(plan.shape == image.shape())) return "the JPEG that it restores has another size";
+    OwnedImage original(plan.shape, BufferPool::shared());
+    decode_image(codec, jpeg.view(), plan, original.view());
+    const bool is_same = std::memcmp(original.view().data, image.view().data, plan.shape.bytes()) == 0;
+    return is_same ? "" : "the JPEG that it restores has other pixels";
+}
+
 std::string problem_of_pixels(ByteView data, const Expected& expected, std::uint64_t max_pixels) {
     const Codec* codec = sniff_codec(data);
     if (codec == nullptr) return "";  // a plug-in's: its bytes are right, and nothing native can say more
@@ -38,6 +55,7 @@ std::string problem_of_pixels(ByteView data, const Expected& expected, std::uint
     }
     OwnedImage image(plan.shape, BufferPool::shared());
     decode_image(*codec, data, plan, image.view());
+    if (codec->name() == "sluice") return problem_of_restoration(data, image, max_pixels);
     const bool is_right = !expected.has_pixels || hash_pixels(image.view()) == expected.pixels;
     return is_right ? "" : "its pixels are not those of the source";
 }

@@ -48,7 +48,8 @@ struct Checking {
     std::shared_ptr<const Findings> findings;
 };
 
-/// Starts checking every image: its bytes, its metadata, and with `decode` its pixels. A damaged image is a finding,
+/// Starts checking every image: its bytes, its metadata, and with `decode` its pixels. A Sluice image is also restored
+/// to the JPEG that it was made from. A damaged image is a finding,
 /// not an error; so is one of more than `max_pixels`, whatever the index says.
 [[nodiscard]] Checking start_check(ThreadPool& pool, std::shared_ptr<const SourceFiles> files,
                                    std::vector<Expected> images, bool decode, std::uint64_t max_pixels);

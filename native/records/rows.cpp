@@ -28,6 +28,9 @@ std::string lines_of(const ShardNotes& notes) {
     for (const Skip& skip : notes.skips) {
         lines += "skipped " + std::to_string(skip.id) + " " + one_line(skip.reason) + "\n";
     }
+    for (const Skip& fallback : notes.fallbacks) {
+        lines += "fallback " + std::to_string(fallback.id) + " " + one_line(fallback.reason) + "\n";
+    }
     return lines;
 }
 

@@ -58,6 +58,7 @@ struct ShardNotes {
     std::vector<Row> rows;
     std::vector<Piece> pieces;  ///< of the rows that have any, in their order
     std::vector<Skip> skips;
+    std::vector<Skip> fallbacks;  ///< JPEGs that shards of `jpeg` hold, because `sluice` cannot restore them
     std::map<std::string, std::uint64_t> metadata_kept;
     std::map<std::string, std::uint64_t> metadata_dropped;
 };
@@ -67,7 +68,8 @@ struct ShardNotes {
 ///    0  8  "PENROWS2"            32  4  CRC-32C of the shard
 ///    8  8  samples consumed      36  4  bytes of the notes
 ///   16  8  bytes of the shard    40  …  rows, 72 bytes each
-///   24  4  rows                       …  notes: lines "kept TAG COUNT", "dropped TAG COUNT", "skipped ID REASON"
+///   24  4  rows                       …  notes: lines "kept TAG COUNT", "dropped TAG COUNT", "skipped ID REASON",
+///                                     "fallback ID REASON"
 ///   28  4  records                    4  CRC-32C of everything before
 ///
 /// and between rows and notes the pieces, 24 bytes each.

@@ -94,7 +94,8 @@ void ShardSeries::write_waiting() {
     std::vector<Record> records;
     for (Record& record : waiting_) {
         if (record.fields.empty()) {
-            open_->notes.skips.push_back({record.id, std::move(record.problem)});
+            auto& list = record.is_passed_on ? open_->notes.fallbacks : open_->notes.skips;
+            list.push_back({record.id, std::move(record.problem)});
         } else {
             records.push_back(std::move(record));
         }

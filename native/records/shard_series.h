@@ -22,6 +22,7 @@ struct Record {
     std::int64_t id = 0;
     std::vector<StoredImage> fields;  ///< in their order; one without a codec is absent
     std::string problem;
+    bool is_passed_on = false;  ///< left out here, because shards of `jpeg` will hold it
 };
 
 /// The shards of one format. One thread at a time.

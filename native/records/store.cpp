@@ -76,33 +76,76 @@ bool is_wanted_already(const Codec& codec, const ImageInfo& info, ByteView data,
 
 bool has_layers(const Target& target) { return is_sluice(target) && sluice::layer_bits_of(target.parameters) != 0; }
 
-// Restores the file before the source is dropped, so that an export always gives the original bytes.
-ByteBuffer sluice_of(const Target& target, ByteView jpeg, std::uint64_t max_pixels) {
-    sluice::TranscodeOptions options;
-    options.max_pixels = max_pixels;
-    options.layer_bits = sluice::layer_bits_of(target.parameters);
-    ByteBuffer coded = sluice::from_jpeg(jpeg, options);
-    const ByteBuffer restored = sluice::to_jpeg(coded.view(), max_pixels);
-    if (restored.size() == jpeg.size() && std::memcmp(restored.data(), jpeg.data(), jpeg.size()) == 0) return coded;
-    throw Error(ErrorCode::corrupt, "sluice did not restore the JPEG that it was given", "comparison with the source",
-                "this is a mistake in Penstock: report it with the image");
+// Codes a JPEG as Sluice, or says why it must be kept. Restores the file before the source is dropped, so that an
+// export always gives the original bytes.
+std::string sluice_of(const StoredImage& image, const Target& target, std::uint64_t max_pixels, ByteBuffer& coded) {
+    const ByteView jpeg = image.bytes.view();
+    try {
+        coded =
+            sluice::from_jpeg(jpeg, {target.tables.get(), false, sluice::layer_bits_of(target.parameters), max_pixels});
+        const ByteBuffer restored = sluice::to_jpeg(coded.view(), max_pixels);
+        if (restored.size() != jpeg.size() || std::memcmp(restored.data(), jpeg.data(), jpeg.size()) != 0) {
+            return "restoring it gives other bytes";
+        }
+    } catch (const Error& error) {
+        if (error.code() == ErrorCode::out_of_memory) throw;
+        return error.what();
+    }
+    if (!target.check) return "";
+    const OwnedImage pixels = decode_whole(*image.codec, jpeg, false, max_pixels);
+    const bool same = are_equal(pixels, decode_whole(*target.codec, coded.view(), false, max_pixels));
+    return same ? "" : "its coefficients decode to other pixels";
 }
 
-ByteBuffer coded_as(const Target& target, ByteView jpeg, std::uint64_t max_pixels) {
-    if (is_sluice(target)) return sluice_of(target, jpeg, max_pixels);
-    if (is_progressive(target)) return jpeg::transcode(jpeg, kProgressive, max_pixels, jpeg::SegmentOrder::behind);
-    return jpeg::transcode(jpeg, target.parameters, max_pixels);
+ByteBuffer jpeg_of(const StoredImage& image, const Target& target, std::uint64_t max_pixels) {
+    const ByteView jpeg = image.bytes.view();
+    ByteBuffer coded = is_progressive(target)
+                           ? jpeg::transcode(jpeg, kProgressive, max_pixels, jpeg::SegmentOrder::behind)
+                           : jpeg::transcode(jpeg, target.parameters, max_pixels);
+    if (target.check) {
+        const OwnedImage pixels = decode_whole(*image.codec, jpeg, false, max_pixels);
+        check_equal(pixels, *image.codec, coded.view(), max_pixels);
+    }
+    return coded;
 }
 
 void transcode(const Target& target, std::uint64_t max_pixels, StoredImage& image) {
-    ByteBuffer coded = coded_as(target, image.bytes.view(), max_pixels);
-    if (target.check) {
-        const OwnedImage pixels = decode_whole(*image.codec, image.bytes.view(), false, max_pixels);
-        check_equal(pixels, is_sluice(target) ? *target.codec : *image.codec, coded.view(), max_pixels);
+    ByteBuffer coded;
+    if (is_sluice(target)) {
+        image.fallback = sluice_of(image, target, max_pixels, coded);
+        if (!image.fallback.empty()) {
+            check_kept(*image.codec, image.bytes.view());
+            return;
+        }
+    } else {
+        coded = jpeg_of(image, target, max_pixels);
     }
     image.bytes = std::move(coded);
     image.codec = target.codec;
     image.origin = Origin::transcoded;
+}
+
+// Sluice has no loss of its own: other sources need a quality.
+void check_quality(const Target& target) {
+    if (!is_sluice(target) || !target.parameters.text("q", "").empty()) return;
+    throw Error(ErrorCode::unsupported, "the image must be encoded, and 'sluice' without a quality holds JPEGs only",
+                "format", "give other sources a quality, for example sluice:q=90, which leaves JPEGs as they are");
+}
+
+// A Sluice source counts as the JPEG in it. Bytes that are kept must not need the tables of another dataset.
+void open_sluice(const Target& target, std::uint64_t max_pixels, StoredImage& image) {
+    const sluice::Facts facts = sluice::facts_of(image.bytes.view());
+    if (target.codec == nullptr) {
+        if (facts.has_tables || facts.is_default) return;
+        image.bytes = sluice::recode(image.bytes.view(), {nullptr, false, 0, max_pixels});
+        image.origin = Origin::transcoded;
+    } else if (facts.restoration_bytes != 0) {
+        image.bytes = sluice::to_jpeg(image.bytes.view(), max_pixels);
+        image.codec = find_codec("jpeg");
+    } else if (is_sluice(target)) {
+        image.bytes = sluice::recode(image.bytes.view(), {target.tables.get(), false, 0, max_pixels});
+        image.origin = Origin::transcoded;
+    }
 }
 
 OwnedImage pixels_of(const StoredImage& image, const Target& target, std::uint64_t max_pixels) {
@@ -115,6 +158,7 @@ OwnedImage pixels_of(const StoredImage& image, const Target& target, std::uint64
 const Codec& codec_for_shrunk(const Codec& source) { return source.name() == "jpeg" ? source : *find_codec("png"); }
 
 void encode(const Target& target, std::uint64_t max_pixels, StoredImage& image) {
+    check_quality(target);
     const OwnedImage pixels = pixels_of(image, target, max_pixels);
     const Metadata metadata = read_metadata(image.bytes.view());
     image.metadata = metadata.block();
@@ -136,12 +180,13 @@ void encode(const Target& target, std::uint64_t max_pixels, StoredImage& image) 
 StoredImage store_image(ByteBuffer source, const Target& target, std::uint64_t max_pixels) {
     StoredImage image;
     image.bytes = std::move(source);
-    if (has_layers(target) && is_sluice_codec(codec_of(image.bytes.view()))) {
-        image.bytes = sluice::to_jpeg(image.bytes.view(), max_pixels);  // to be coded in layers, without loss
+    image.codec = &codec_of(image.bytes.view());
+    ImageInfo info = inspect_image(*image.codec, image.bytes.view(), max_pixels);
+    if (image.codec->name() == "sluice") {
+        open_sluice(target, max_pixels, image);
+        info = inspect_image(*image.codec, image.bytes.view(), max_pixels);
     }
     const ByteView data = image.bytes.view();
-    image.codec = &codec_of(data);
-    const ImageInfo info = inspect_image(*image.codec, data, max_pixels);
     image.shape = info.shape;
     image.orientation = info.orientation;
     if (is_wanted_already(*image.codec, info, data, target)) {

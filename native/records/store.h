@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,10 @@
 #include "records/shrink.h"
 
 namespace penstock {
+
+namespace sluice {
+class TableSet;
+}
 
 /// Requested format of an image field.
 struct Target {
@@ -24,6 +29,7 @@ struct Target {
     bool check = true;              ///< decode what was encoded and compare
     SizeLimit limit;                ///< larger images are made smaller, and are not kept
     bool nearest = false;           ///< by taking the nearest pixel
+    std::shared_ptr<const sluice::TableSet> tables;  ///< of `sluice`; null: those that come with the codec
 };
 
 enum class Origin : std::uint8_t { kept = 0, transcoded = 1, encoded = 2 };
@@ -42,10 +48,12 @@ struct StoredImage {
     bool has_pixels = false;
     PixelHash pixels{};               ///< of the source, if `has_pixels`
     std::vector<std::size_t> pieces;  ///< lengths into which a block may cut `bytes`; empty: it is stored whole
+    std::string fallback;             ///< why a JPEG was kept that `sluice` cannot restore; empty: it was not
 };
 
 /// Turns the source's bytes into what `target` wants. Throws as decodes and encodes do, and `corrupt` if a format that
-/// promises exact pixels did not give them back.
+/// promises exact pixels did not give them back. A JPEG that `sluice` cannot restore is kept, with a reason. A source
+/// in `sluice` counts as the JPEG that it restores.
 [[nodiscard]] StoredImage store_image(ByteBuffer source, const Target& target, std::uint64_t max_pixels);
 
 }  // namespace penstock

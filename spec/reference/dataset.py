@@ -5,6 +5,7 @@ Uses the standard library, and pyarrow for the Parquet file alone. Images are le
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 import struct
@@ -226,6 +227,12 @@ def read_manifest(data: bytes) -> dict[str, Any]:
     manifest: dict[str, Any] = json.loads(data)
     check(manifest["kind"] == "penstock dataset" and manifest["version"] == 1, "another kind or version")
     return manifest
+
+
+def read_table_sets(manifest: Mapping[str, Any]) -> dict[int, bytes]:
+    """Return the table sets of `sluice` by id. Their own reader, `sluice.py`, compares the id with the bytes."""
+    entries = [entry for entry in manifest.get("tables", []) if entry["codec"] == "sluice"]
+    return {int(entry["id"], 16): base64.b64decode(entry["data"], validate=True) for entry in entries}
 
 
 def check_files(folder: Path) -> None:

@@ -65,6 +65,25 @@ def sluice_from_jpeg(data: penstock.types.Buffer, tables: int | None = None, sto
 
 def sluice_first_layer_bytes(data: penstock.types.Buffer) -> int: ...
 
+class SluiceTables:
+    def __init__(self, tables: penstock.types.Buffer) -> None: ...
+
+    @property
+    def id(self) -> int: ...
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def data(self) -> bytes: ...
+
+def num_sluice_tables() -> int:
+    """Number of table sets that are known, the default one not counted."""
+
+def sluice_recode(data: penstock.types.Buffer, tables: int | None = None, store_tables: bool = False, max_pixels: int = 268435456) -> bytes: ...
+
+def sluice_facts(data: penstock.types.Buffer) -> dict[str, int | str | bool]: ...
+
 def sluice_to_jpeg(data: penstock.types.Buffer, max_pixels: int = 268435456) -> bytes: ...
 
 def train_sluice_tables(files: list[penstock.types.Buffer], first_pair: int = 22, layer_bits: int = 0) -> bytes: ...
@@ -288,6 +307,20 @@ class SourceFiles:
 
 class Target:
     def __init__(self, codec: str, parameters: Sequence[tuple[str, str]], exact: bool, keep_variant: str, keep_quality: int, transcode: bool, palette_indices: bool, check: bool, limit: tuple[int, int], nearest: bool) -> None: ...
+
+    def use_tables(self, id: int) -> None:
+        """Chooses the table set of `sluice`, which must be known."""
+
+class TableTraining:
+    @property
+    def job(self) -> Job: ...
+
+    @property
+    def num_images(self) -> int: ...
+
+    def tables(self) -> bytes: ...
+
+def train_on_sources(pool: ThreadPool, files: SourceFiles, places: tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]], max_pixels: int) -> TableTraining: ...
 
 class Building:
     @property

@@ -9,6 +9,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
+
 from penstock import _native
 from penstock.build.estimate import Estimate, check_space, estimate, fits_for_sure
 from penstock.build.foreign import ForeignFiles
@@ -17,6 +20,7 @@ from penstock.build.options import BuildOptions
 from penstock.build.publish import publish
 from penstock.build.recipe import Recipe
 from penstock.build.rules import Rules, read_rules, rules_of_mix
+from penstock.build.sluice_tables import trained_tables
 from penstock.build.staging import stage
 from penstock.build.work import SHARDS_FOLDER, WorkFolder, stem_of
 from penstock.codecs import Format
@@ -173,53 +177,62 @@ class _Run:
         self.num_done = 0
         self.num_converted = 0
         self.source_bytes = 0
+        self.tables: _native.SluiceTables | None = None
 
     def build(self) -> Built:
         """Write shards, then the index, then the manifest."""
+        self.tables = trained_tables(self.recipe, self.work.work, self._wait)
         shards: list[WrittenShard] = []
-        for format in self.recipe.formats:
-            self._write_format(format)
-            stem = stem_of(format)
-            for number, notes in enumerate(self.work.finished_shards(stem)):
-                file = f"{SHARDS_FOLDER}/{self.work.shard_path(stem, number).name}"
-                shards.append(WrittenShard(file, str(format), notes))
-        manifest = publish(self.recipe, shards, self.work, durable=self.durable)
+        passed_on: list[int] = []
+        for format in self.recipe.writing_order:
+            shards += self._write_format(format, [])
+            passed_on += [rank for shard in shards for rank in shard.notes.fallbacks if shard.format == str(format)]
+        if passed_on or self.recipe.fallback in set(self.recipe.formats) - set(self.recipe.writing_order):
+            shards += self._write_format(self.recipe.fallback, passed_on)
+        manifest = publish(self.recipe, shards, self.work, self.tables, durable=self.durable)
         self.work.end()
         return Built(self.work.root, manifest, self.num_converted, self.source_bytes)
 
-    def _write_format(self, format: Format) -> None:
-        recipe, stem = self.recipe, stem_of(format)
+    def _write_format(self, format: Format, further: list[int]) -> list[WrittenShard]:
+        """Write the shards of a format that are missing, and return all of them."""
+        stem = stem_of(format)
         finished = self.work.resumed_shards(stem, durable=self.durable)
-        order = recipe.order(format)
+        order = self.recipe.order(format, further)
         done = sum(notes.num_samples for notes in finished)
         self.num_done += done
-        rest = order[done:]
-        if len(rest) == 0:
-            return
+        if done < len(order):
+            self._convert(format, order[done:], len(finished))
+        written = self.work.finished_shards(stem)
+        self.num_done -= sum(len(notes.fallbacks) for notes in written)  # they come again, as another format
+        files = (f"{SHARDS_FOLDER}/{self.work.shard_path(stem, number).name}" for number in range(len(written)))
+        return [WrittenShard(file, str(format), notes) for file, notes in zip(files, written, strict=True)]
+
+    def _convert(self, format: Format, rest: npt.NDArray[np.int64], first_shard: int) -> None:
+        recipe = self.recipe
         places = (recipe.index.locations(name) for name in recipe.index.roles)
         fields = [
             ((place.file[rest], place.offset[rest], place.length[rest]), place.known_checksums(rest), target)
-            for place, target in zip(places, recipe.targets(format), strict=True)
+            for place, target in zip(places, recipe.targets(format, self.tables), strict=True)
         ]
         building = _native.build_shards(
             recipe.pool,
             recipe.files,
             rest,
             fields,
-            (os.fsencode(self.work.shards), os.fsencode(self.work.work), stem),
-            (len(finished), recipe.options.shard_bytes, bytes.fromhex(recipe.identity)),
+            (os.fsencode(self.work.shards), os.fsencode(self.work.work), stem_of(format)),
+            (first_shard, recipe.options.shard_bytes, bytes.fromhex(recipe.identity)),
             recipe.options.skip_errors,
             recipe.options.keep_source,
             self.durable,
             recipe.options.max_pixels,
         )
-        self._wait(building, str(format))
+        self._wait(building.job, str(format))
         self.num_done += len(rest)
         self.num_converted += len(rest)
         self.source_bytes += building.source_bytes
 
-    def _wait(self, building: _native.Building, stage: str) -> None:
-        job, total = building.job, self.recipe.index.num_samples
+    def _wait(self, job: _native.Job, stage: str) -> None:
+        total = self.recipe.index.num_samples
         try:
             while not job.wait(POLL_SECONDS):
                 self.on_progress(stage, self.num_done + job.num_done, total)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,6 +28,7 @@ from penstock.records.manifest import (
     Manifest,
     ShardEntry,
     Skipped,
+    TableEntry,
     checksum_text,
     read_manifest,
     write_manifest,
@@ -38,7 +39,14 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def publish(recipe: Recipe, shards: Sequence[WrittenShard], work: WorkFolder, *, durable: bool) -> Manifest:
+def publish(
+    recipe: Recipe,
+    shards: Sequence[WrittenShard],
+    work: WorkFolder,
+    tables: _native.SluiceTables | None,
+    *,
+    durable: bool,
+) -> Manifest:
     """Write the index, then the manifest, which makes the dataset valid. Refuse one that would not open."""
     source = recipe.index
     rows = Rows(shards, source.num_samples)
@@ -62,7 +70,9 @@ def publish(recipe: Recipe, shards: Sequence[WrittenShard], work: WorkFolder, *,
         splits=_splits(table),
         formats=_counts(recipe, shards, len(rows.kept)),
         metadata=_metadata(shards),
-        skipped=_skipped(source, shards),
+        skipped=_reasons(source, [shard.notes.skipped for shard in shards]),
+        kept_as_jpeg=_reasons(source, [shard.notes.fallbacks for shard in shards]),
+        tables=() if tables is None else (TableEntry("sluice", tables.name, tables.data),),
         index=FileEntry(INDEX_NAME, len(index), checksum_text(_native.crc32c(index))),
         shards=tuple(_entry(shard) for shard in shards),
     )
@@ -124,7 +134,7 @@ def _splits(table: pa.Table) -> dict[str, int]:
 
 def _counts(recipe: Recipe, shards: Sequence[WrittenShard], num_samples: int) -> dict[str, FormatCount]:
     counts = {}
-    for format in map(str, recipe.formats):
+    for format in dict.fromkeys([*map(str, recipe.formats), *(shard.format for shard in shards)]):
         rows = [shard.notes.rows[shard.notes.rows["field"] == 0] for shard in shards if shard.format == format]
         samples = sum(len(part) for part in rows)
         if not samples:
@@ -141,8 +151,8 @@ def _metadata(shards: Sequence[WrittenShard]) -> dict[str, dict[str, int]]:
     return {"kept": dict(sorted(kept.items())), "dropped": dict(sorted(dropped.items()))}
 
 
-def _skipped(source: ListedIndex, shards: Sequence[WrittenShard]) -> tuple[Skipped, ...]:
-    reasons = {rank: reason for shard in shards for rank, reason in shard.notes.skipped.items()}
+def _reasons(source: ListedIndex, notes: Sequence[Mapping[int, str]]) -> tuple[Skipped, ...]:
+    reasons = {rank: reason for own in notes for rank, reason in own.items()}
     keys = source.table.column("key")
     return tuple(Skipped(keys[rank].as_py(), reasons[rank]) for rank in sorted(reasons))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
@@ -14,13 +15,14 @@ from penstock.build.assignment import write_order
 from penstock.build.index_table import WrittenField
 from penstock.build.options import BuildOptions
 from penstock.build.rules import Features, Headers, Rules
-from penstock.build.target import check_format, keep_target, target_of
-from penstock.codecs import Format
+from penstock.build.target import check_format, is_trained, keep_target, target_of
+from penstock.codecs import Format, parse_format
 from penstock.errors import ArgumentError
 from penstock.index import ListedIndex
 from penstock.index.source_files import source_files
 
 SOURCE_FIELD = "source"
+_NONE: npt.NDArray[np.int64] = np.empty(0, np.int64)
 
 
 class Recipe:
@@ -72,9 +74,21 @@ class Recipe:
         lengths = self.index.locations("image").length
         return self.rules.assign(Features(lengths, self.index.table, self._read_headers))
 
-    def order(self, format: Format) -> npt.NDArray[np.int64]:
-        """Return the ranks of the samples in a format, in the order in which they are written."""
-        ranks = np.flatnonzero(self.assigned == self.formats.index(format))
+    @property
+    def fallback(self) -> Format:
+        """Format of JPEGs that `sluice` cannot restore."""
+        return parse_format("jpeg")
+
+    @property
+    def writing_order(self) -> tuple[Format, ...]:
+        """Formats except the fallback, which comes last if there is `sluice`: only then is its content known."""
+        has_sluice = any(format.codec == "sluice" for format in self.formats)
+        return tuple(format for format in self.formats if not has_sluice or format != self.fallback)
+
+    def order(self, format: Format, further: Sequence[int] = ()) -> npt.NDArray[np.int64]:
+        """Return the ranks of the samples in a format, and of further ones, in the order in which they are written."""
+        ranks = np.flatnonzero(self.assigned == self.formats.index(format)) if format in self.formats else _NONE
+        ranks = np.union1d(ranks, np.array(further, np.int64))
         return write_order(ranks, self.index.rows[ranks], self.options.seed, self.options.runs)
 
     def written_fields(self) -> list[WrittenField]:
@@ -85,8 +99,8 @@ class Recipe:
         ]
         return [*fields, WrittenField(SOURCE_FIELD, None)] if self.options.keep_source else fields
 
-    def targets(self, format: Format) -> list[_native.Target]:
-        """Return the target of each image field of the source."""
+    def targets(self, format: Format, tables: _native.SluiceTables | None = None) -> list[_native.Target]:
+        """Return the target of each image field of the source; `tables` are those of `sluice` if it trains any."""
         targets = []
         for name, role in self.index.roles.items():
             wanted = format if name == "image" else self.field_formats.get(name)
@@ -95,6 +109,8 @@ class Recipe:
                 targets.append(keep_target(role, check=check, limit=limit))
             else:
                 targets.append(target_of(wanted, role, check=check, limit=limit))
+            if tables is not None and name == "image" and is_trained(format):
+                targets[-1].use_tables(tables.id)
         return targets
 
     def _read_headers(self) -> Headers:

@@ -54,6 +54,8 @@ class ShardNotes:
     metadata_kept: Counter[str]
     metadata_dropped: Counter[str]
     skipped: dict[int, str]
+    fallbacks: dict[int, str]
+    """JPEGs that are stored as `jpeg`, because `sluice` cannot restore them, and why."""
 
 
 def read_notes(data: bytes, where: str) -> ShardNotes:
@@ -68,12 +70,13 @@ def read_notes(data: bytes, where: str) -> ShardNotes:
     kept: Counter[str] = Counter()
     dropped: Counter[str] = Counter()
     skipped: dict[int, str] = {}
+    fallbacks: dict[int, str] = {}
     for line in data[HEADER.size + rows.nbytes + pieces.nbytes : -4].decode(errors="backslashreplace").split("\n"):
         kind, _, rest = line.partition(" ")
-        if kind == "skipped":
+        if kind in ("skipped", "fallback"):
             rank, _, reason = rest.partition(" ")
-            skipped[int(rank)] = reason
+            (skipped if kind == "skipped" else fallbacks)[int(rank)] = reason
         elif kind:
             tag, _, count = rest.rpartition(" ")
             (kept if kind == "kept" else dropped)[tag] += int(count)
-    return ShardNotes(num_samples, num_records, shard_bytes, checksum, rows, pieces, kept, dropped, skipped)
+    return ShardNotes(num_samples, num_records, shard_bytes, checksum, rows, pieces, kept, dropped, skipped, fallbacks)

@@ -41,8 +41,7 @@ def target_of(format: Format, role: Role, *, check: bool, limit: Limit) -> _nati
     """Make a target for a format: bytes are kept if possible, transcoded if no pixel changes, else encoded."""
     exact = find(format.codec).promise(format) is Promise.EXACT
     is_jpeg = format.codec in ("jpeg", "pjpeg")
-    # With a quality, JPEG sources are encoded again.
-    is_sluice = format.codec == "sluice" and format.get("q") is None and format.get("subsampling") is None
+    is_sluice = format.codec == "sluice"
     return _native.Target(
         format.codec,
         list(format.parameters),
@@ -57,9 +56,14 @@ def target_of(format: Format, role: Role, *, check: bool, limit: Limit) -> _nati
     )
 
 
+def is_trained(format: Format) -> bool:
+    """Return whether a build trains tables for this format. Two layers use the tables that come with the codec."""
+    return format.codec == "sluice" and format.get("tables") != "default" and format.get("layers") != "2"
+
+
 def _kept_quality(format: Format) -> int:
     """Return the highest quality at which a JPEG is kept. The source's subsampling is not checked."""
-    if format.codec == "pjpeg":
+    if format.codec in ("pjpeg", "sluice"):
         return KEEP_ANY  # its coefficients stay, whatever quality other sources get
     if format.get("subsampling") is not None:
         return 0
@@ -69,6 +73,8 @@ def _kept_quality(format: Format) -> int:
 
 def _kept_variant(format: Format) -> str:
     """Return the variant that a source of the same codec must have to be kept: "*" for any, "" for none."""
+    if format.codec == "sluice":
+        return "*"
     if format.codec == "weir":
         return format.get("variant") or ""
     if format.codec == "webp":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -255,6 +256,8 @@ def _tell(out: Output, built: Built, expected: Estimate, seconds: float) -> None
         )
     if manifest.skipped:
         out.warn(f"{count_text(len(manifest.skipped), 'sample')} left out; the manifest lists them under 'skipped'")
+    for reason, number in Counter(entry.reason for entry in manifest.kept_as_jpeg).most_common():
+        out.message(f"{count_text(number, 'image')} kept as jpeg: {reason}")
     dropped = manifest.metadata["dropped"]
     if dropped:
         listed = ", ".join(f"{tag} ({count:,})" for tag, count in dropped.items())
@@ -272,6 +275,8 @@ def _tell(out: Output, built: Built, expected: Estimate, seconds: float) -> None
             "formats": manifest.formats,
             "metadata": manifest.metadata,
             "skipped": manifest.skipped,
+            "kept_as_jpeg": manifest.kept_as_jpeg,
+            "tables": [entry.id for entry in manifest.tables],
             "estimate": _estimate_fields(expected),
         }
     )

@@ -71,9 +71,10 @@ def export_dataset(
 ) -> None:
     """Write a dataset back as files.
 
-    Bytes that the build kept are restored, transcoded JPEGs get their coefficients, and all other images get identical
-    pixels and their metadata. Labels, splits, keys and columns are written next to the images (manifest.jsonl or .json
-    members), so that `penstock build OUT …` gives the same samples again. OUT appears when it is complete.
+    Bytes that the build kept are written again, and JPEGs that became sluice are restored byte for byte. Other
+    transcoded JPEGs get their coefficients, and all other images get identical pixels and their metadata. Labels,
+    splits, keys and columns are written next to the images (manifest.jsonl or .json members), so that `penstock build
+    OUT …` gives the same samples again. OUT appears when it is complete.
     """
     out = Output(json=json)
     options = ExportOptions(wanted.layout, wanted.image_format, wanted.split, wanted.shard_samples, max_pixels)
@@ -84,9 +85,11 @@ def export_dataset(
 
 
 def _tell(out: Output, done: Exported, *, seconds: float) -> None:
-    encoded = f", {done.num_encoded:,} of them encoded anew" if done.num_encoded else ", all as they were stored"
+    encoded = f", {done.num_encoded:,} of them encoded anew" if done.num_encoded else ""
+    restored = f", {done.num_restored:,} of them original JPEGs, restored from sluice" if done.num_restored else ""
+    made = encoded + restored or ", all as they were stored"
     out.show(
-        f"{done.path}: {count_text(done.num_samples, 'sample')}, {count_text(done.num_images, 'image')}{encoded}, "
+        f"{done.path}: {count_text(done.num_samples, 'sample')}, {count_text(done.num_images, 'image')}{made}, "
         f"{bytes_text(done.num_bytes)}, {done.num_samples / seconds:,.0f} samples/s"
     )
     for tag, count in done.dropped.items():
@@ -98,6 +101,7 @@ def _tell(out: Output, done: Exported, *, seconds: float) -> None:
             "num_samples": done.num_samples,
             "num_images": done.num_images,
             "num_encoded": done.num_encoded,
+            "num_restored": done.num_restored,
             "num_bytes": done.num_bytes,
             "dropped_metadata": done.dropped,
             "seconds": seconds,

@@ -12,6 +12,7 @@ from rich.table import Table
 from penstock.cli.group import add_command
 from penstock.cli.info_dataset_command import show_dataset
 from penstock.cli.output import JsonOption, Output, error_fields, new_table
+from penstock.codecs.sluice import SluiceFacts
 from penstock.errors import ArgumentError, PenstockError
 from penstock.info import Environment, ImageSummary, describe_dataset, describe_image, environment
 from penstock.storage import exists, is_folder
@@ -94,6 +95,9 @@ def _show_images(out: Output, paths: list[Path]) -> None:
             failed.append(error)
     if found:
         out.show(_image_table(found))
+    for image in found:
+        if image.sluice is not None:
+            out.show(f"{image.path}: {_sluice_text(image.sluice)}")
     for failure in failed:
         out.error(failure)
     out.result(
@@ -132,6 +136,22 @@ def _image_table(images: list[ImageSummary]) -> Table:
     return table
 
 
+def _sluice_text(facts: SluiceFacts) -> str:
+    if facts.has_tables:
+        tables = "tables in the file"
+    elif facts.is_default:
+        tables = "default tables"
+    else:
+        tables = f"tables {facts.table_set} of a dataset"
+    restoration = (
+        f"{bytes_text(facts.restoration_bytes)} to restore the JPEG byte for byte"
+        if facts.restoration_bytes
+        else "nothing to restore a JPEG with"
+    )
+    tiles = f"{facts.tiles_across}×{facts.tiles_down} tiles of {facts.tile_width}×{facts.tile_height} px"
+    return f"{tiles}, {count_text(facts.num_layers, 'layer')}, {tables}, {restoration}"
+
+
 def _image_fields(image: ImageSummary) -> dict[str, object]:
     return {
         "path": image.path,
@@ -139,4 +159,5 @@ def _image_fields(image: ImageSummary) -> dict[str, object]:
         "file_bytes": image.file_bytes,
         "pixel_bytes": image.pixel_bytes,
         "ratio": image.ratio,
+        **({} if image.sluice is None else {"sluice": asdict(image.sluice)}),
     }

@@ -30,6 +30,10 @@ def show_dataset(out: Output, found: DatasetSummary) -> None:
     facts.add_row("lanes", f"{manifest.lanes}")
     if manifest.skipped:
         facts.add_row("left out", count_text(len(manifest.skipped), "sample"))
+    if manifest.kept_as_jpeg:
+        facts.add_row("kept as jpeg", f"{count_text(len(manifest.kept_as_jpeg), 'image')} that sluice cannot restore")
+    for entry in manifest.tables:
+        facts.add_row("tables", f"{entry.codec} {entry.id}, trained for this dataset, {bytes_text(len(entry.data))}")
     out.show(facts, "", _formats(found), "", _fields(found), "", _sizes(found))
     if found.labels:
         out.show("", _classes(found.labels))
@@ -48,6 +52,8 @@ def show_dataset(out: Output, found: DatasetSummary) -> None:
             "fields": [asdict(field) for field in found.fields],
             "metadata": manifest.metadata,
             "skipped": manifest.skipped,
+            "kept_as_jpeg": manifest.kept_as_jpeg,
+            "tables": [{"codec": entry.codec, "id": entry.id, "bytes": len(entry.data)} for entry in manifest.tables],
             "width": found.width,
             "height": found.height,
             "image_bytes": found.length,

@@ -34,8 +34,9 @@ def verify(
 ) -> None:
     """Check a dataset: files, records, and pixels against the hashes of the source's.
 
-    Damage is reported by file, byte and sample, and the exit status is then 1. Images of more than --max-pixels are
-    reported, not decoded.
+    From every `sluice` image the original JPEG is restored and compared with its recorded length and checksum. Damage
+    is reported by file, byte and sample, and the exit status is then 1. Images of more than --max-pixels are reported,
+    not decoded.
     """
     out = Output(json=json)
     with out.progress() as on_progress:
@@ -46,6 +47,8 @@ def verify(
     decoded = (
         "" if quick else f", {found.num_decoded:,} images decoded, {found.num_proven:,} proven equal to the source"
     )
+    if found.num_restored:
+        decoded += f", {found.num_restored:,} original JPEGs restored"
     if found.problems:
         out.show(f"{found.path}: {count_text(len(found.problems), 'problem')} in {looked_at}")
     else:
@@ -58,6 +61,7 @@ def verify(
             "num_bytes": found.num_bytes,
             "num_decoded": found.num_decoded,
             "num_proven": found.num_proven,
+            "num_restored": found.num_restored,
             "problems": found.problems,
         }
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from penstock import _native
 from penstock.codecs.contract import Capabilities, Promise
@@ -16,10 +17,13 @@ SLUICE = NativeCodec(
     name="sluice",
     extensions=(".sluice",),
     parameters={
-        "q": Integer(1, 100, None, "quality when encoding, 95 if absent; with it, JPEG sources are encoded again"),
+        "q": Integer(
+            1, 100, None, "quality when encoding, 95 if absent; a build needs it for sources that are no JPEGs"
+        ),
         "subsampling": Choice(("444", "422", "420"), None, "chroma resolution when encoding, 420 if absent"),
         "layers": Integer(1, 2, None, "with 2, a prefix of the bytes is a coarser image of the same size; 1 if absent"),
         "bits": Integer(1, 3, None, "bits that the second of two layers adds to a coefficient, 2 if absent"),
+        "tables": Choice(("default",), None, "tables that come with the codec; absent: a build trains its own"),
     },
     capabilities=Capabilities(
         channels=(1, 3), dtypes=("uint8",), scales=(1, 2, 4, 8), max_side=65500, checksummed=True
@@ -29,6 +33,40 @@ SLUICE = NativeCodec(
 
 LAYER_BITS = 2
 """Bits that the second of two layers adds, unless the format says otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class SluiceFacts:
+    """Content of a Sluice file, from its header."""
+
+    table_set: str
+    """Id of the table set, 16 hexadecimal digits."""
+    has_tables: bool
+    """True if the table set is in the file."""
+    is_default: bool
+    """True if the table set is the one that comes with the codec."""
+    is_known: bool
+    """True if this process can decode the file now."""
+    restoration_bytes: int
+    """Bytes that restore the JPEG; 0 if the file has none."""
+    num_layers: int
+    tiles_across: int
+    tiles_down: int
+    tile_width: int
+    """Pixels of a tile; those at the right and bottom edges may have fewer."""
+    tile_height: int
+
+
+def sluice_facts(data: Buffer) -> SluiceFacts:
+    """Read the header of a Sluice file.
+
+    >>> import numpy, penstock
+    >>> photo = penstock.encode(numpy.zeros((40, 60, 3), numpy.uint8), "sluice")
+    >>> sluice_facts(photo).tiles_across, sluice_facts(photo).is_default
+    (1, True)
+    """
+    return SluiceFacts(**_native.sluice_facts(data))  # type: ignore[arg-type]  # the native side gives these members
+
 
 FIRST_PAIR = 22
 """Position from which coefficients are coded in pairs: a balance of size and speed (`spec/sluice.md`)."""
@@ -96,6 +134,9 @@ def train_tables(jpegs: Sequence[Buffer], *, first_pair: int = FIRST_PAIR, bits:
 def register_tables(tables: Buffer) -> int:
     """Make a table set known to this process, so that files which name it by its id can be read and written.
 
+    It stays known until the process ends, and at most 256 sets can be registered. Datasets need no call: the tables of
+    an open dataset are known as long as it is open.
+
     >>> register_tables(default_tables()) == register_tables(default_tables())
     True
     """
@@ -130,6 +171,14 @@ def from_jpeg(data: Buffer, *, tables: int | None = None, store_tables: bool = F
 
     """
     return _native.sluice_from_jpeg(data, tables, store_tables, layer_bits=bits)
+
+
+def recode(data: Buffer, *, tables: int | None = None, store_tables: bool = False) -> bytes:
+    """Write a Sluice file with another table set. Pixels and restoration data stay the same.
+
+    By default the result uses the set that comes with the codec, so that it can be read without its dataset.
+    """
+    return _native.sluice_recode(data, tables, store_tables)
 
 
 def to_jpeg(data: Buffer) -> bytes:

@@ -46,6 +46,8 @@ class Exported:
     num_images: int
     num_encoded: int
     """Images whose pixels were written in `ExportOptions.image_format`; the others are the stored bytes."""
+    num_restored: int
+    """JPEG files that were restored from `sluice`, byte for byte."""
     num_bytes: int
     dropped: Mapping[str, int]
     """Metadata that the exported files could not hold, counted by tag."""
@@ -61,9 +63,10 @@ def export(
 ) -> Exported:
     """Write the samples of a dataset to a folder that does not exist yet.
 
-    A file whose bytes were kept is restored byte for byte, a transcoded JPEG with its coefficients, and all other
-    images with identical pixels and their metadata. The folder appears when it is complete; an error, an interrupt or
-    a full disk leaves nothing. With the manifest (or the .json members), a build gives the same dataset again.
+    A file whose bytes were kept is written byte for byte, and so is a JPEG that became `sluice`. Other transcoded JPEGs
+    get their coefficients, and all other images get identical pixels and their metadata. The folder appears when it is
+    complete; an error, an interrupt or a full disk leaves nothing. With the manifest (or the .json members), a build
+    gives the same dataset again.
 
     Args:
         dataset: Path of a dataset, or an opened one, of which only the selected samples are exported.
@@ -106,6 +109,7 @@ def export(
         num_samples=len(opened),
         num_images=sum(int((field.file >= 0).sum()) for field in fields),
         num_encoded=sum(int((field.way == ENCODED).sum()) for field in fields),
+        num_restored=sum(field.num_restored for field in fields),
         num_bytes=num_bytes,
         dropped=dict(sorted(dropped.items())),
     )

@@ -39,6 +39,8 @@ class FieldImages:
     codec: npt.NDArray[np.int16]
     """Codec of each exported file, as an index into `codecs`."""
     codecs: tuple[str, ...]
+    num_restored: int
+    """Number of JPEG files that are restored from `sluice`."""
 
     def pieces(self, position: int) -> npt.NDArray[np.int64]:
         """Return offset, length, offset, length… of an image in a block; empty if it is in one piece."""
@@ -102,4 +104,5 @@ def _images_of(dataset: Dataset, stored: Field, field: Field, target: Format) ->
         way,
         np.where(restore, len(names) + 1, np.where(encode, len(names), codec)).astype(np.int16),
         (*names, target.codec, "jpeg"),
+        int(restore.sum()),
     )

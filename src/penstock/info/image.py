@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from penstock.codecs import ImageInfo, inspect
+from penstock.codecs.sluice import SluiceFacts, sluice_facts
 from penstock.errors import CodecError
 from penstock.storage import read_input
 
@@ -20,6 +21,8 @@ class ImageSummary:
     image: ImageInfo
     file_bytes: int
     pixel_bytes: int
+    sluice: SluiceFacts | None = None
+    """Content of a Sluice file; None for other codecs."""
 
     @property
     def ratio(self) -> float:
@@ -36,4 +39,4 @@ def describe_image(path: str | os.PathLike[str]) -> ImageSummary:
     except CodecError as error:
         raise error.within(name) from error
     pixel_bytes = int(np.prod(info.shape)) * np.dtype(info.dtype).itemsize
-    return ImageSummary(name, info, len(data), pixel_bytes)
+    return ImageSummary(name, info, len(data), pixel_bytes, sluice_facts(data) if info.codec == "sluice" else None)

@@ -15,7 +15,7 @@ from penstock.errors import StorageError
 from penstock.index import Field, StoredColumns
 from penstock.records.consistency import contradictions
 from penstock.records.dataset import Dataset
-from penstock.records.manifest import FILE_NAME, FileEntry, checksum_text
+from penstock.records.manifest import FILE_NAME, FileEntry, Manifest, checksum_text
 from penstock.records.problem import Problem
 from penstock.records.shard import HEADER, first_in_padding, header_problem, number_of
 from penstock.storage import file_checksum, file_size, list_tree, read_file, read_range
@@ -38,6 +38,8 @@ class Verification:
     """Images that were decoded and whose pixels were compared; 0 in a quick check."""
     num_proven: int
     """Decoded images whose pixels were proven equal to the source's."""
+    num_restored: int
+    """Decoded images from which the original JPEG was restored, byte for byte."""
     problems: tuple[Problem, ...]
 
 
@@ -58,7 +60,8 @@ def verify(
         path: Folder of the dataset.
         quick: Only check sizes and checksums of all files. If a shard fails, its records are checked too, so that the
             report names the record, the header or the padding. Otherwise every image is decoded, and its pixels are
-            compared with the hash of the source's.
+            compared with the hash of the source's. A `sluice` image is restored to its JPEG, whose length and CRC-32C
+            must be those that the record holds of the original file, and whose pixels must be the image's.
         threads: Number of threads; 0 means all usable cores.
         max_pixels: Images with more pixels are reported and not decoded, whatever the index says.
         on_progress: Function that is called with the progress.
@@ -94,9 +97,15 @@ def verify(
         num_files=len(entries) + 1,
         num_bytes=sum(entry.bytes for entry in entries),
         num_decoded=decoded,
-        num_proven=proven,
+        num_proven=proven + (0 if quick else _num_transcoded(manifest)),
+        num_restored=0 if quick else _num_transcoded(manifest),
         problems=tuple(sorted(problems, key=lambda problem: (problem.file, problem.byte or 0))),
     )
+
+
+def _num_transcoded(manifest: Manifest) -> int:
+    """Return the number of JPEGs that became `sluice`."""
+    return sum(count.transcoded for name, count in manifest.formats.items() if name.partition(":")[0] == "sluice")
 
 
 class _Checker:

@@ -40,6 +40,7 @@ def contradictions(dataset: Dataset, locations: Mapping[str, StoredColumns]) -> 
         *_of_formats(dataset, locations["image"]),
         *_of_shards(manifest, locations["image"]),
         *_of_skipped(manifest, keys),
+        *_of_kept_as_jpeg(manifest, keys, locations["image"]),
         *(problem for field in manifest.image_fields for problem in _of_origins(dataset, field, locations[field.name])),
     ]
 
@@ -150,6 +151,23 @@ def _of_skipped(manifest: Manifest, keys: pa.Array) -> Iterator[Problem]:
         yield Problem(
             FILE_NAME, "a sample is listed as skipped and is in the index", key=skipped[int(present.argmax())]
         )
+
+
+def _of_kept_as_jpeg(manifest: Manifest, keys: pa.Array, image: StoredColumns) -> Iterator[Problem]:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not manifest.kept_as_jpeg:
+        return
+    listed = pa.array([entry.key for entry in manifest.kept_as_jpeg], pa.string())
+    rows = pc.index_in(listed, value_set=keys).fill_null(-1).to_numpy(zero_copy_only=False)
+    skipped = {entry.key for entry in manifest.skipped}
+    for entry, row in zip(manifest.kept_as_jpeg, rows.tolist(), strict=True):
+        if row < 0 and entry.key in skipped:
+            continue  # it could not be read as a JPEG either
+        if row < 0 or image.formats[image.format[row]] != "jpeg":
+            yield Problem(FILE_NAME, "a sample is listed as kept as jpeg, but is not stored so", key=entry.key)
+            return
 
 
 def _of_origins(dataset: Dataset, field: Field, found: StoredColumns) -> Iterator[Problem]:

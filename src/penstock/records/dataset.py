@@ -20,6 +20,7 @@ from penstock.index.fields import LOADED_ROLES
 from penstock.records.fidelity import check_fidelity, pieces_for, stored_scans
 from penstock.records.index import Index
 from penstock.records.manifest import FILE_NAME, MAX_BYTES, Manifest, read_manifest
+from penstock.records.table_sets import hold_tables
 from penstock.storage import ByteRange, LocalStore, Store, is_folder
 from penstock.storage.store import ENDS_EARLY
 from penstock.types import Pixels
@@ -169,6 +170,7 @@ class _Opened:
             is_unfinished = store is None and is_folder(path / UNFINISHED)
             raise _no_dataset(self.place, error, is_unfinished=is_unfinished) from error
         self.manifest = read_manifest(data, self._where(FILE_NAME))
+        self._tables = hold_tables(self.manifest, self._where(FILE_NAME))
         self._columns: dict[str, pa.Array] = {}
         self._locations: dict[str, StoredColumns] = {}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import NoReturn
@@ -21,6 +22,8 @@ INDEX_NAME = "index.parquet"
 SHARD_NAME = re.compile(r"shards/[A-Za-z0-9][A-Za-z0-9._+-]*\.shard")
 MAX_BYTES = 2**28
 MAX_FORMAT = 500  # characters of a format's text
+MAX_TABLES = 16
+MAX_TABLE_TEXT = 2**16  # characters of a table set
 
 _TAIL = re.compile(rb',\n  "checksum": "crc32c:([0-9a-f]{8})"\n\}\n')
 _TAIL_BYTES = len(b',\n  "checksum": "crc32c:01234567"\n}\n')
@@ -65,6 +68,16 @@ class Skipped:
 
 
 @dataclass(frozen=True, slots=True)
+class TableEntry:
+    """Table set that records of the dataset refer to by its id."""
+
+    codec: str
+    id: str
+    """Sixteen hexadecimal digits."""
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Manifest:
     """Contents of a dataset."""
 
@@ -80,6 +93,9 @@ class Manifest:
     shards: tuple[ShardEntry, ...]
     metadata: Mapping[str, Mapping[str, int]] = field(default_factory=lambda: {"kept": {}, "dropped": {}})
     skipped: tuple[Skipped, ...] = ()
+    kept_as_jpeg: tuple[Skipped, ...] = ()
+    """JPEGs that `sluice` could not restore, and why. They are stored as `jpeg`."""
+    tables: tuple[TableEntry, ...] = ()
 
     def field(self, name: str) -> Field:
         """Return the field with this name."""
@@ -118,6 +134,7 @@ def write_manifest(manifest: Manifest) -> bytes:
         "formats": {name: asdict(count) for name, count in manifest.formats.items()},
         "metadata": manifest.metadata,
         "skipped": [asdict(entry) for entry in manifest.skipped],
+        **_sluice_members(manifest),
         "index": asdict(manifest.index),
         "shards": [asdict(entry) for entry in manifest.shards],
     }
@@ -142,10 +159,25 @@ def read_manifest(data: bytes, where: str) -> Manifest:
         index=_read_file(document.child("index"), INDEX_NAME),
         shards=tuple(_read_shard(entry) for entry in document.items("shards")),
         metadata={name: _read_counts(document.child("metadata"), name) for name in ("kept", "dropped")},
-        skipped=tuple(Skipped(entry.text("key"), entry.text("reason")) for entry in document.items("skipped")),
+        skipped=_read_reasons(document, "skipped"),
+        kept_as_jpeg=_read_reasons(document, "kept_as_jpeg") if "kept_as_jpeg" in document else (),
+        tables=tuple(_read_table(entry) for entry in document.items("tables")) if "tables" in document else (),
     )
     _check(manifest, where)
     return manifest
+
+
+def _sluice_members(manifest: Manifest) -> dict[str, object]:
+    """Return the members that only datasets with Sluice images have."""
+    members: dict[str, object] = {}
+    if manifest.kept_as_jpeg:
+        members["kept_as_jpeg"] = [asdict(entry) for entry in manifest.kept_as_jpeg]
+    if manifest.tables:
+        members["tables"] = [
+            {"codec": entry.codec, "id": entry.id, "data": b64encode(entry.data).decode("ascii")}
+            for entry in manifest.tables
+        ]
+    return members
 
 
 def _field_members(entry: Field) -> dict[str, object]:
@@ -184,6 +216,23 @@ def _read_counts(entry: Document, name: str) -> dict[str, int]:
     return {key: counts.integer(key) for key in counts.members}
 
 
+def _read_reasons(document: Document, name: str) -> tuple[Skipped, ...]:
+    return tuple(Skipped(entry.text("key"), entry.text("reason")) for entry in document.items(name))
+
+
+def _read_table(entry: Document) -> TableEntry:
+    text = entry.text("data")
+    try:
+        data = b64decode(text, validate=True) if len(text) <= MAX_TABLE_TEXT else b""
+    except ValueError:
+        data = b""
+    if not data:
+        raise entry.refusal(f"a table set is no base64 of at most {MAX_TABLE_TEXT} characters", "data")
+    if re.fullmatch(r"[0-9a-f]{16}", entry.text("id")) is None:
+        raise entry.refusal(f"'{entry.text('id')}' is no id of a table set", "id")
+    return TableEntry(entry.text("codec"), entry.text("id"), data)
+
+
 def _read_format(entry: Document) -> FormatCount:
     counts = (entry.integer(name) for name in ("samples", "bytes", "kept", "transcoded", "encoded"))
     return FormatCount(entry.number("share", minimum=0), *counts)
@@ -217,6 +266,8 @@ def _check(manifest: Manifest, where: str) -> None:
         _refuse("there is no field 'image' in front of the other image fields", where)
     if re.fullmatch(r"[0-9a-f]{32}", manifest.identity) is None:
         _refuse(f"identity '{manifest.identity}' is not 32 hexadecimal digits", where)
+    if len({entry.id for entry in manifest.tables}) != len(manifest.tables) or len(manifest.tables) > MAX_TABLES:
+        _refuse(f"it lists a table set twice, or more than {MAX_TABLES}", where)
     files = [entry.file for entry in manifest.shards]
     if len(set(files)) != len(files):
         _refuse("a shard is listed twice", where)

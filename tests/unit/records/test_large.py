@@ -87,7 +87,7 @@ def _shard(number: int, ids: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) ->
     rows["offset"] = 64 + np.arange(len(ids)) * 131_072
     rows["width"], rows["height"], rows["channels"], rows["bits"], rows["orientation"] = 500, 375, 3, 8, 1
     rows["checksum"] = rng.integers(0, 2**32, len(ids))
-    notes = ShardNotes(len(ids), len(ids), 2**28, 0, rows, np.empty(0, PIECE), Counter(), Counter(), {})
+    notes = ShardNotes(len(ids), len(ids), 2**28, 0, rows, np.empty(0, PIECE), Counter(), Counter(), {}, {})
     return WrittenShard(f"shards/jpeg-{number:05}.shard", "jpeg", notes)
 
 
