@@ -12,7 +12,7 @@ from pathlib import Path
 
 from penstock.types import Pixels
 from tests import published_l3
-from tests.golden import images, jpeg_restorations, sluice_files, weir_decoded, weir_refused
+from tests.golden import images, jpeg_restorations, sluice_dataset, sluice_files, weir_decoded, weir_refused
 from tests.golden.kinds import Golden
 
 FOLDER = Path(__file__).parent
@@ -52,6 +52,7 @@ def main() -> None:
             path.write_bytes(refused.make())
     DIGESTS.write_text(json.dumps(digests, indent=2) + "\n")
     jpeg_restorations.write_missing(FOLDER)
+    sluice_dataset.write_missing(FOLDER)
 
 
 if __name__ == "__main__":
