@@ -159,6 +159,7 @@ def register(app: typer.Typer) -> None:
         build,
         examples=(
             "penstock build photos photos.pen --format jpeg",
+            "penstock build photos photos.pen --format sluice",
             "penstock build photos photos.pen --mix weir:fast=0.6,png=0.4",
             "penstock build cityscapes city.pen --plan plan.json --field mask=weir:fast",
             "penstock build city.pen small.pen --format webp:q=80 --max-side 512",

@@ -75,8 +75,15 @@ def _costs(problem: Problem, chosen: Row) -> list[str]:
     lossy = {name: share for name, share in others.items() if name not in rewritten and not _is_exact(name)}
     decoded = sum(others.values()) - sum(rewritten.values()) - sum(lossy.values())
     said = [f"It takes {bytes_text(chosen.total_bytes)} on disk and about {_duration(chosen.build_seconds)} to build."]
-    if rewritten:
-        said.append(f"{_shares(rewritten)} keeps the coefficients of the JPEGs: no pixel changes.")
+    restorable = {name: share for name, share in rewritten.items() if parse_format(name).codec == "sluice"}
+    recoded = {name: share for name, share in rewritten.items() if name not in restorable}
+    if recoded:
+        said.append(f"{_shares(recoded)} keeps the coefficients of the JPEGs: no pixel changes.")
+    if restorable:
+        said.append(
+            f"{_shares(restorable)} keeps the pixels of your JPEGs, and `export` restores the original files "
+            "byte for byte."
+        )
     if source.startswith(("jpeg", "webp")) and decoded > NO_SHARE:
         said.append(
             f"{decoded:.0%} of the images would give up their {source} bytes for their pixels, which stay exact; "
@@ -92,7 +99,7 @@ def _keeps_coefficients(source: str, name: str) -> bool:
     format = parse_format(name)
     if parse_format(source).codec not in ("jpeg", "pjpeg"):
         return False
-    return format.codec == "pjpeg" or (
+    return format.codec in ("pjpeg", "sluice") or (
         format.codec == "jpeg" and format.get("q") is None and format.get("subsampling") is None
     )
 

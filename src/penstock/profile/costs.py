@@ -19,6 +19,8 @@ from penstock.types import Floats, OnProgress, Pixels
 _Data = bytes
 MIN_IMAGES = 16
 """Measured whatever the time."""
+MIXED_SLUICE = "sluice:q=95"
+"""Candidate for JPEGs among other images, which a build must encode."""
 KEPT_BYTES = 128 << 20
 """Bytes of images in one format that are kept for the pipeline; `MIN_IMAGES` are always kept."""
 
@@ -164,6 +166,11 @@ def _store(data: bytes, pixels: Pixels, format: Format) -> bytes:
     codec = inspect(data).codec
     if codec == str(format):
         return data
+    if codec == "jpeg" and format.codec == "sluice":
+        try:
+            return transcode(data, "sluice")
+        except CodecError:
+            return data  # a build keeps as jpeg what it cannot restore
     if codec == format.codec == "jpeg" and ":q=" not in str(format):
         return transcode(data, format)
     return encode(pixels, format)
@@ -215,13 +222,17 @@ def _costs(column: _Column) -> FormatCosts:
     )
 
 
-def candidates(source: str, lossy: bool, named: str = "") -> list[Format]:
-    """Return the formats to measure: those that keep the source, promising ones, or the named ones."""
+def candidates(source: str, lossy: bool, named: str = "", *, only_source: bool = True) -> list[Format]:
+    """Return the formats to measure: those that keep the source, promising ones, or the named ones.
+
+    `source` is the codec of most images. If it is not that of all (`only_source`), `sluice` gets a quality for the
+    others.
+    """
     if named:
         texts = [source, *(text for text in named.split(",") if text and text != source)]
     else:
         texts = [source, "raw", "weir:fast", "weir:dense", "png"]
-        texts += ["jpeg:restart"] if source == "jpeg" else []
+        texts += ["jpeg:restart", "sluice" if only_source else MIXED_SLUICE] if source == "jpeg" else []
         texts += ["jpeg:q=90", "jpeg:q=75", "webp:q=80"] if lossy else []
     formats = [parse_format(text) for text in dict.fromkeys(texts)]
     for format in formats:

@@ -88,7 +88,7 @@ def measure(
     chain = split(named(options.transform))
     measured = measure_formats(
         fields,
-        candidates(own, options.lossy, options.formats),
+        candidates(own, options.lossy, options.formats, only_source=len(codecs) == 1),
         chain,
         budget_seconds=options.budget_seconds,
         on_progress=on_progress,

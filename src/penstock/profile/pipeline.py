@@ -69,14 +69,16 @@ class _Running:
         lengths = np.array([len(data) for data in images], np.uint64)
         names, ends = pack_names([os.fsencode(path.name) for path in paths])
         copies, count = len(paths), len(paths) * len(images)
-        table = _native.SampleTable(as_folder(paths[0].parent), names, ends, count, [codec])
+        own = [_stored_codec(codec, data) for data in images]
+        codecs = list(dict.fromkeys(own))
+        table = _native.SampleTable(as_folder(paths[0].parent), names, ends, count, codecs)
         table.add_field(
             False,
             np.repeat(np.arange(copies, dtype=np.uint32), len(images)),
             np.tile(np.cumsum(lengths + np.uint64(GAP_BYTES)) - lengths - np.uint64(GAP_BYTES), copies),
             np.tile(lengths, copies),
             np.tile(np.array([_native.crc32c(data) for data in images], np.uint32), copies),
-            np.zeros(count, np.uint8),
+            np.tile(np.array([codecs.index(name) for name in own], np.uint8), copies),
         )
         options = _native.PipelineOptions()
         options.num_threads = threads
@@ -125,6 +127,11 @@ class _Running:
 
     def close(self) -> None:
         self._pipeline.close()
+
+
+def _stored_codec(codec: str, data: bytes) -> str:
+    """Return the codec of an image in a dataset of this codec: `sluice` keeps some JPEGs as they are."""
+    return "jpeg" if codec == "sluice" and _native.sniff(data) == "jpeg" else codec
 
 
 class _Clock:

@@ -64,6 +64,14 @@ def test_a_rewritten_jpeg_does_not_give_up_its_bytes_for_pixels(format: str) -> 
     assert f"100% {format} keeps the coefficients of the JPEGs: no pixel changes." in plan.explanation
 
 
+def test_sluice_is_chosen_and_its_promise_is_said() -> None:
+    formats = {"jpeg": (0.2, 10.0), "sluice": (0.18, 4.0), "raw": (1.2, 5.0)}
+    plan = make_plan(make_profile(formats, source="jpeg", disk=1e9), Goals())
+    assert plan.mix == {"sluice": 1.0}
+    assert not any("give up" in sentence or "loses detail" in sentence for sentence in plan.explanation)
+    assert any("restores the original files byte for byte" in sentence for sentence in plan.explanation)
+
+
 def test_pixels_that_lose_detail_are_not_called_exact() -> None:
     formats = {"jpeg": (0.2, 10.0), "jpeg:q=50": (0.1, 5.0)}
     profile = make_profile(formats, source="jpeg", disk=1e9, lossy={"jpeg:q=50": 0.99})

@@ -110,9 +110,24 @@ def test_jpegs_are_measured_with_restart_markers_too(tmp_path: Path) -> None:
     (tmp_path / "photos").mkdir()
     (tmp_path / "photos" / "a.jpg").write_bytes(stream.getvalue())
     found = measure(tmp_path / "photos", ProfileOptions(on=tmp_path, repeat_seconds=SOON, disk=SMALL_DISK))
-    assert list(found.formats) == ["jpeg", "raw", "weir:fast", "weir:dense", "png", "jpeg:restart"]
+    assert list(found.formats) == ["jpeg", "raw", "weir:fast", "weir:dense", "png", "jpeg:restart", "sluice"]
     assert found.formats["jpeg"].bytes[0] == len(stream.getvalue())
     assert found.formats["jpeg:restart"].is_exact
+    assert found.formats["sluice"].is_exact
+
+
+def test_sluice_keeps_what_it_cannot_restore_and_encodes_what_is_no_jpeg(tmp_path: Path) -> None:
+    pixels = sample_image(64, 64, 3, "uint8")
+    (tmp_path / "photos").mkdir()
+    for name in ("a.jpg", "b.jpg", "c.png"):
+        Image.fromarray(pixels).save(tmp_path / "photos" / name)
+    Image.fromarray(pixels).convert("CMYK").save(tmp_path / "photos" / "d.jpg")
+    found = measure(tmp_path / "photos", ProfileOptions(on=tmp_path, repeat_seconds=SOON, disk=SMALL_DISK))
+    assert "sluice" not in found.formats
+    costs = found.formats["sluice:q=95"]
+    kept = found.formats["jpeg"].bytes == costs.bytes
+    assert kept.tolist().count(True) == 1
+    assert not costs.is_exact
 
 
 @pytest.mark.parametrize("content", ["cut", "empty", "text"])
