@@ -11,6 +11,7 @@ EXACT = "penstock, JPEG folder, exact"
 APPROXIMATE = "penstock, JPEG folder, approximate"
 RAW = "penstock, raw"
 WEIR = "penstock, weir:fast"
+SLUICE = "penstock, sluice"
 PNG = "penstock, PNG folder"
 PILLOW = "torch DataLoader + Pillow"
 SIMPLEJPEG = "torch DataLoader + simplejpeg"
@@ -53,6 +54,7 @@ BARS = {
         Bar(EXACT, (SIMPLEJPEG, DALI, TF_ACCURATE), 1.5),
         Bar(EXACT, (PILLOW,), 2.2),
         Bar(APPROXIMATE, (TF_DEFAULT,), 1.25),
+        Bar(SLUICE, (DALI,), 5),
         Bar(RAW, (FFCV,), 1.5),
         Bar(WEIR, (FFCV,), 1.3, most_bytes=0.5),
     ],

@@ -1,13 +1,13 @@
 """Do predictions hold, does the plan choose well, and is Liquid's claim met?
 
-python -m bench.campaign [--part data,prediction,choice,liquid,margin,million] [--setting cityscapes-60,…] [--work DIR]
-                         [--files 5000] [--seconds 10] [--repeats 5] [--record]
+python -m bench.campaign [--part data,prediction,choice,sluice,liquid,margin,million] [--setting cityscapes-60,…]
+                         [--work DIR] [--files 5000] [--seconds 10] [--repeats 5] [--record]
 
 Needs a quiet machine, root (control groups throttle the disk), and about 12 GB in the work folder. Everything that was
 found is kept there: a campaign that was stopped goes on when it is started again with the same options, and starts over
 when its `profile.json` files are removed. `data` copies and builds, and is the only part that may run on a machine that
 is not quiet; the others do what is missing. On two cores: data 4 minutes, profiles 1, prediction 13, choice 28 (half of
-it for either dataset: `--setting imagenet`), liquid 5, margin 2, million 0.
+it for either dataset: `--setting imagenet`), sluice 5, liquid 5, margin 2, million 0.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ import time
 from hashlib import blake2b
 from pathlib import Path
 
-from bench.campaign import choice, liquid, margin, million, prediction
+from bench.campaign import choice, liquid, margin, million, prediction, sluice_gain
 from bench.campaign.data import Data
 from bench.campaign.log import Log
 from bench.campaign.settings import CORPORA, Setting, chosen
 
-PARTS = ("data", "prediction", "choice", "liquid", "margin", "million")
+PARTS = ("data", "prediction", "choice", "sluice", "liquid", "margin", "million")
 ROOT = Path(__file__).parents[2]
 
 
@@ -48,7 +48,8 @@ def main() -> None:
     options.work.mkdir(parents=True, exist_ok=True)
     settings = chosen(options.setting)
     began = time.monotonic()
-    data = {name: Data(corpus, options.work, options.files) for name, corpus in CORPORA.items()}
+    wanted = {setting.corpus.name for setting in settings}
+    data = {name: Data(corpus, options.work, options.files) for name, corpus in CORPORA.items() if name in wanted}
     for name, mine in data.items():
         print(f"{name}: {options.files} files", flush=True)
         mine.prepare()
@@ -76,6 +77,8 @@ def _run(part: str, settings: list[Setting], data: dict[str, Data], log: Log, op
         return prediction.run(settings, data, log, seconds=options.seconds, repeats=options.repeats)
     if part == "choice":
         return choice.run(settings, data, log, seconds=0.25 * options.seconds, repeats=options.repeats)
+    if part == "sluice":
+        return sluice_gain.run(settings, data, log, seconds=options.seconds / 2, repeats=options.repeats)
     names = {setting.corpus.name for setting in settings}
     mine = [data[name] for name in data if name in names]
     if part == "liquid":

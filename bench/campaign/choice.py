@@ -1,9 +1,10 @@
 """Is the planned mix as good as the best that a sweep finds?
 
-All pairs of four formats in tenths are 58 mixes. The throttle lets no more bytes through than it was told: a mix whose
-bytes forbid the rate that another one was measured at is ruled out. Then successive halving: every mix that is left
-gets a short window, the best few a longer one, and the last ones, the best single formats and the plan interleaved
-repeats. A mix that loses a round by more than the noise of its window could only be the best by less than that noise.
+All pairs of four formats in tenths are 58 mixes, those of five (JPEG sources have `sluice` too) 95. The throttle lets
+no more bytes through than it was told: a mix whose bytes forbid the rate that another one was measured at is ruled out.
+Then successive halving: every mix that is left gets a short window, the best few a longer one, and the last ones, the
+best single formats and the plan interleaved repeats. A mix that loses a round by more than the noise of its window
+could only be the best by less than that noise.
 """
 
 from __future__ import annotations

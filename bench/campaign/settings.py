@@ -23,7 +23,7 @@ class Corpus:
     @property
     def formats(self) -> tuple[str, ...]:
         """Formats that are built, each once; mixes are views over these."""
-        return (self.source, "raw", "weir:fast", "weir:dense")
+        return (self.source, "raw", "weir:fast", "weir:dense", *(("sluice",) if self.source == "jpeg" else ()))
 
 
 CORPORA = {

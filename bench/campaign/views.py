@@ -47,6 +47,7 @@ def make_view(builds: Mapping[str, Path], chosen: Sequence[str], path: Path) -> 
         formats={format: _count(parts[format], format, chosen) for format in formats},
         index=FileEntry(INDEX_NAME, len(index), checksum_text(_native.crc32c(index))),
         shards=tuple(shard for part in parts.values() for shard in part.manifest.shards),
+        tables=tuple(dict.fromkeys(entry for part in parts.values() for entry in part.manifest.tables)),
     )
     (path / FILE_NAME).write_bytes(write_manifest(manifest))
     return path
