@@ -1,6 +1,6 @@
 """How fast does the loader load, next to those a user would take instead?
 
-python -m bench.loader [--job train224|full] [--rounds 5] [--samples 3000] [--rivals DIR] [--only NAME,…] [--record]
+python -m bench.loader [--job train224|full] [--rounds 5] [--samples 3000] [--rivals DIR] [--only NAME;…] [--record]
 
 Every contender is a process of its own that loads an epoch when it is told to; they take turns, so that all meet the
 same noise. Everything is in the page cache, and every contender has loaded one epoch before it is timed. Rivals with
@@ -113,10 +113,10 @@ def main() -> None:
     parser.add_argument(
         "--samples", type=int, default=0, help="Minimum samples of an epoch; 0: 3,000, or 800 of Cityscapes."
     )
-    parser.add_argument("--only", default="", help="Names, or beginnings of names, separated by commas.")
+    parser.add_argument("--only", default="", help="Names, or beginnings of names, separated by semicolons.")
     options = parser.parse_args()
     corpus, batch_size = CORPORA[options.job]
-    chosen = [one for one in JOBS[options.job] if any(one.name.startswith(word) for word in options.only.split(","))]
+    chosen = [one for one in JOBS[options.job] if any(one.name.startswith(word) for word in options.only.split(";"))]
     with tempfile.TemporaryDirectory(prefix="penstock-bench-") as work, ExitStack() as stack:
         files = files_of(corpus, options.limit)
         copies = -(-options.samples // len(files)) if options.samples else -(-SAMPLES[options.job] // len(files))

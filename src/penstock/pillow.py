@@ -1,10 +1,11 @@
-"""Weir and Sluice plug-ins for Pillow. After `import penstock.pillow`, Pillow opens both and saves `.weir`.
+"""Weir and Sluice plug-ins for Pillow. After `import penstock.pillow`, Pillow opens and saves both.
 
 Pillow does not discover plug-ins in other packages, so the import is necessary. Needs `penstock[pillow]`.
 """
 
 from __future__ import annotations
 
+import io
 import os
 from typing import IO
 
@@ -13,7 +14,7 @@ from PIL import Image, ImageFile, UnidentifiedImageError
 
 from penstock.codecs.api import decode, encode
 from penstock.codecs.contract import DecodeOptions, ImageInfo
-from penstock.codecs.sluice import SLUICE
+from penstock.codecs.sluice import SLUICE, from_jpeg
 from penstock.codecs.weir import WEIR
 from penstock.codecs.weir_metadata import HEADER_BYTES, Entry, read_metadata, tables_end, write_metadata
 from penstock.errors import CodecError
@@ -148,6 +149,16 @@ def _save(image: Image.Image, file: IO[bytes], filename: str | bytes) -> None:
     file.write(write_metadata(data, entries) if entries else data)
 
 
+def _save_sluice(image: Image.Image, file: IO[bytes], filename: str | bytes) -> None:
+    """Save an image as a JPEG in Sluice, with the keywords of Pillow's JPEG: `image.save(name, quality=90, exif=…)`."""
+    jpeg = io.BytesIO()
+    image.save(jpeg, "JPEG", **image.encoderinfo)
+    try:
+        file.write(from_jpeg(jpeg.getvalue()))
+    except CodecError as error:
+        raise OSError(f"cannot write mode {image.mode} as SLUICE: {error}") from error
+
+
 def _entries_of(image: Image.Image) -> list[Entry]:
     options = image.encoderinfo
     profile = options.get("icc_profile", image.info.get("icc_profile"))
@@ -166,6 +177,7 @@ def _accepts(prefix: bytes) -> bool:
 
 Image.register_open("SLUICE", SluiceImageFile, lambda prefix: prefix.startswith(b"SLUI"))
 Image.register_decoder("sluice", WeirDecoder)
+Image.register_save("SLUICE", _save_sluice)
 Image.register_extension("SLUICE", ".sluice")
 Image.register_open(FORMAT, WeirImageFile, _accepts)
 Image.register_decoder("weir", WeirDecoder)

@@ -48,6 +48,7 @@ def register(app: typer.Typer) -> None:
             "penstock codec encode photo.png photo.jpg --format jpeg:q=85",
             "penstock codec encode photo.jpg photo.webp --format webp:lossless",
             "penstock codec encode photo.jpg smaller.jpg --format jpeg:progressive   (exact: a transcode)",
+            "penstock codec encode photo.jpg photo.sluice   (exact, and back: the same bytes)",
             "cat photo.png | penstock codec encode - - --format raw > photo.raw",
         ),
     )

@@ -120,6 +120,17 @@ def test_training_needs_an_image() -> None:
         train_tables([b"not a jpeg"])
 
 
+def test_pillow_saves_sluice_as_it_saves_a_jpeg(tmp_path: Path) -> None:
+    image = Image.fromarray(images.photo(40, 60, 3))
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    image.save(tmp_path / "a.jpg", quality=80, exif=exif)
+    image.save(tmp_path / "a.sluice", quality=80, exif=exif)
+    assert to_jpeg((tmp_path / "a.sluice").read_bytes()) == (tmp_path / "a.jpg").read_bytes()
+    with pytest.raises(OSError, match="cannot write mode CMYK as SLUICE"):
+        image.convert("CMYK").save(tmp_path / "b.sluice")
+
+
 def test_pillow_opens_sluice(tmp_path: Path) -> None:
     jpeg = jpeg_of(images.photo(60, 70, 3))
     file = tmp_path / "photo.sluice"
