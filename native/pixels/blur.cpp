@@ -154,7 +154,8 @@ void gaussian_blur(ImageView image, double sigma, std::array<std::uint32_t, 2> k
     const std::size_t samples = image.shape.row_bytes();
     const auto width = static_cast<std::int64_t>(image.shape.width);
     const auto height = static_cast<std::int64_t>(image.shape.height);
-    const auto [num_rows, num_columns] = kernel;
+    const std::uint32_t num_rows = kernel[0];  // names of their own: clang 14 captures no structured binding
+    const std::uint32_t num_columns = kernel[1];
     const std::int64_t margin = num_columns / 2;
     const std::int64_t reach = num_rows / 2;
     std::vector<float> column_weights;
